@@ -298,6 +298,7 @@ def beyond_choices(
         parts = [Measured.of(part, name, pilot.test) for part in smaller]
         measured = replace(Measured.of(project, name, pilot.test), smaller=parts)
         curves = Curves(pilot, purchases(pilot, name))
+        curves.with_pilot = False  # what was bought was measured alone
         whole = float(measured.purchases[LabelOption(COMPLETE)].dollars[-1])
         for share in SHARES:
             where = ("b", world, pools, name, f"{100 * share:.0f} %")

@@ -201,6 +201,7 @@ def judged(
             options = dict.fromkeys(option for option, _ in evidence.cells)
             bought = {option: count(option, evidence.pool, prices(PRICES)) for option in options}
             curves = Curves(evidence, bought, errors=errors if told else None)
+            curves.with_pilot = False  # what was bought was measured alone
             for share in BUDGETS:
                 yield from _at(about, way, curves, points, Request(share * whole, PROJECT))
 

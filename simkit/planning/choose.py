@@ -24,7 +24,6 @@ from simkit.planning.costs import PriceCurve, Staff, searched, times_at_random, 
 from simkit.planning.curves import EDGE, Curves
 from simkit.planning.evidence import COMPLETE, Array, Evidence, LabelOption, Pair
 from simkit.quantities import numbered
-from simkit.results.cells import FULL
 
 Grade = Literal["high", "medium", "low"]
 When = Literal["now", "later", "before"]
@@ -104,6 +103,8 @@ class Candidate:
     answers
         Answers to each question; if these are further answers to the questions so far, `images` is
         0, and labels and times are those so far.
+    budget
+        The budget that this purchase uses up; None: one of those considered for every budget.
     """
 
     option: LabelOption
@@ -119,6 +120,7 @@ class Candidate:
     map: Array
     median: float
     answers: Answers = Answers()
+    budget: float | None = None
 
     def __repr__(self) -> str:
         scheme = self.option.with_amount(self.amount)
@@ -167,12 +169,14 @@ class Choice:
 
 
 def candidates(
-    curves: Curves, project: Request, *, only: LabelOption | None = None
-) -> list[Candidate]:
+    curves: Curves, project: Request, *, only: LabelOption | None = None,
+    budgets: Sequence[float] = (),
+) -> list[Candidate]:  # fmt: skip
     """All purchases within the budget, on a grid of dollars and numbers of images.
 
     Complete labels are always on offer, other label options only if they were measured. `only`
-    restricts the candidates to one option.
+    restricts the candidates to one option. `budgets` are smaller budgets, whose candidates are
+    found among these by `within`.
 
     Raises
     ------
@@ -180,17 +184,14 @@ def candidates(
         If the budget pays for nothing that the pilot measured.
     """
     made: list[Candidate] = []
-    complete = [*curves.evidence.complete]
-    if curves.in_project:  # whose models are trained with a method that was compared
-        complete = [key for key in complete if key[1].split("+")[0] != FULL] or complete
-    pairs = [(LabelOption(COMPLETE, habits), name) for habits, name in complete]
+    pairs = [*curves.on_complete]
     pairs += [pair for pair in curves.evidence.cells if not pair[0].complete]
     for option in dict.fromkeys(option for option, _ in pairs):
         if option not in curves.purchases or only not in (option, None):
             continue  # without a price, or not wanted
         methods = [method for other, method in pairs if other == option]
         for answers in curves.offers(option):
-            if (grid := _grid(curves, option, answers, project)) is not None:
+            if (grid := _grid(curves, option, answers, project, budgets)) is not None:
                 for method in methods:
                     made += _on_grid(curves, (option, method), answers, grid, project)
             made += _again(curves, option, methods, answers, project)
@@ -203,6 +204,14 @@ def candidates(
     if not made:
         raise BadInput("the pilot can judge no label option at these prices; compare more schemes")
     return made
+
+
+def within(every: Sequence[Candidate], budget: float) -> list[Candidate]:
+    """The candidates of one of the `budgets` of `candidates`."""
+    return [
+        one for one in every
+        if one.budget in (None, budget) and one.dollars <= budget * (1 + 1e-9)
+    ]  # fmt: skip
 
 
 def _on_grid(
@@ -221,6 +230,7 @@ def _on_grid(
             *pair, float(grid.dollars[k]), int(grid.images[k]), by, float(grid.amounts[k]),
             float(grid.seconds[k] * by), float(grid.asked[k] * by), grid.present[k] * by,
             grid.absent[k] * by, value[:, k], medians[k], answers,
+            None if np.isnan(grid.budget[k]) else float(grid.budget[k]),
         )  # fmt: skip
 
 
@@ -238,7 +248,7 @@ def _again(
             return
         methods, labour, seconds = [received.method], received.labour, received.seconds
         labour = received.dollars if labour is None else labour
-        if curves.in_project:  # whose order begins with the questions about the pilot
+        if curves.with_pilot:  # whose order begins with the questions about the pilot
             labour += float(curves.complete.labour[-1])
             seconds += float(curves.complete.seconds[-1])
         images = received.asked if option.amount == "images" else received.images
@@ -457,9 +467,13 @@ class _Grid(NamedTuple):
     asked: Array
     present: Array
     absent: Array
+    budget: Array  # that the purchase uses up; nan on the grid of all budgets
 
 
-def _grid(curves: Curves, option: LabelOption, answers: Answers, project: Request) -> _Grid | None:
+def _grid(
+    curves: Curves, option: LabelOption, answers: Answers, project: Request,
+    budgets: Sequence[float],
+) -> _Grid | None:  # fmt: skip
     """All numbers of images and dollars within the budget, in addition to earlier purchases of the
     option (whose questions then get as many answers); None without any."""
     bought = curves.purchases[option].answered(answers.times)
@@ -467,40 +481,42 @@ def _grid(curves: Curves, option: LabelOption, answers: Answers, project: Reques
     set_up, had = project.set_up, curves.had(option)
     if project.images == 0 or (spent and answers.times < 1):
         return None
-    budget = project.dollars + spent
+    ends = np.array([*budgets, project.dollars])
     exist = max(min(project.images or math.inf, int(MOST_TIMES * pool)), had)
     rows: list[tuple[Array, ...]] = []
     if option.amount == "images":
         label, image = bought.dollars[-1] / pool, project.image_price
-        most = int(min(exist, (budget - set_up + had * image) / (label + image) + 1e-9))
+        most = (ends + spent - set_up + had * image) / (label + image)
+        most = np.floor(np.minimum(exist, most + 1e-9))
         # The same grid for every budget, so that more money never removes a candidate.
-        images = np.geomspace(max(1, min(pool // 50, exist)), exist, 3 * LEVELS).round()
-        images = np.unique(np.append(images, most))
-        images = images[(images >= max(had, 1)) & (images <= most)]
+        grid = np.unique(np.geomspace(max(1, min(pool // 50, exist)), exist, 3 * LEVELS).round())
+        new = ~np.isin(most, grid)
+        images, of = np.append(grid, most[new]), np.append(np.full(len(grid), np.nan), ends[new])
+        kept = (images >= max(had, 1)) & (images <= most[-1])
+        images, of = images[kept], of[kept]
         whole = bought.at(np.full(len(images), bought.dollars[-1]))
         dollars = images * label + (images - had) * image + set_up
-        rows.append((dollars, images, images / pool, images, *whole.counts))
+        rows.append((dollars, images, images / pool, images, *whole.counts, of))
     else:  # a part of the questions about each image
         least = max(min(pool, exist), had)  # further labels of the option contain the earlier ones
         sizes = np.unique(np.geomspace(least, exist, SIZES).round().astype(int))
         for count in sizes.tolist():
             times, paid = count / pool, set_up + (count - had) * project.image_price
-            left = (budget - paid) / times
-            if left < bought.dollars[0]:
-                continue
-            most = min(left, float(bought.dollars[-1]))
-            levels = np.geomspace(bought.dollars[0], bought.dollars[-1], LEVELS)
-            part = bought.at(np.append(levels[levels < most], most))
-            total = np.minimum(part.dollars * times + paid, budget)
+            left, (first, last) = (ends + spent - paid) / times, bought.dollars[[0, -1]]
+            levels = np.geomspace(first, last, LEVELS)
+            levels, edge = levels[levels <= left[-1]], (left >= first) & (left < last)
+            of = np.append(np.full(len(levels), np.nan), ends[edge])
+            part = bought.at(np.append(levels, left[edge]))
+            total = np.fmin(part.dollars * times + paid, of + spent)
             amounts, ones = part.amounts * (times if option.counted else 1.0), np.ones(len(total))
-            rows.append((total, ones * count, ones * times, amounts, *part.counts))
-    grid = _Grid(*map(np.concatenate, zip(*rows, strict=True))) if rows else None
-    if grid is not None and spent:
-        labels = grid.dollars - set_up - (grid.images - had) * project.image_price
-        grid = _Grid(*(column[labels > 1.02 * spent] for column in grid))
+            rows.append((total, ones * count, ones * times, amounts, *part.counts, of))
+    made = _Grid(*map(np.concatenate, zip(*rows, strict=True))) if rows else None
+    if made is not None and spent:
+        labels = made.dollars - set_up - (made.images - had) * project.image_price
+        made = _Grid(*(column[labels > 1.02 * spent] for column in made))
         share = 1 - spent / labels[labels > 1.02 * spent]
-        grid = grid._replace(dollars=grid.dollars - spent, seconds=grid.seconds * share)
-    return grid if grid is not None and len(grid.dollars) else None
+        made = made._replace(dollars=made.dollars - spent, seconds=made.seconds * share)
+    return made if made is not None and len(made.dollars) else None
 
 
 def _offered(
@@ -635,7 +651,7 @@ class Trust:
         ]  # fmt: skip
         problems.sort(key=lambda row: -row[0])
         # Nothing else holds if labels are wrong, so what is unknown about errors comes first.
-        option = curves.pilot[0][0] if chosen is None else chosen.option
+        option = curves.trained[0] if chosen is None else chosen.option
         problems.insert(0, _unknown_errors(option, curves))
         if test.limit is not None:  # one reason more
             problems.insert(0, (2, (
@@ -764,10 +780,9 @@ class Decision:
         return self.gain_of(self.chosen)
 
     def gain_of(self, one: Candidate) -> float:
-        """What a purchase adds to the mAP of the labels so far, or else of the pilot's, and to what
-        is `free`: the difference of these numbers as they are printed, to a tenth of a point."""
-        before, after = (round(float(np.median(values)), 3) for values in self.compared_with(one))
-        return after - max(before, round(self.free, 3))
+        """What a purchase adds to the mAP of the labels so far, and to what is `free`: the
+        difference of these numbers as they are printed, to a tenth of a point."""
+        return round(one.median, 3) - round(max(self.so_far, self.free), 3)
 
     @cached_property
     def trust(self) -> Trust:
@@ -781,9 +796,8 @@ class Decision:
         one; None where it was measured."""
         if self.purchase_needed:
             return self.chosen.map
-        so_far, _ = self.compared
-        measured = self.evidence.received is not None or self.free > np.median(so_far)
-        return None if measured else so_far
+        measured = self.evidence.received is not None or self.free > self.so_far
+        return None if measured else self.curves.floor
 
     @cached_property
     def reachable(self) -> tuple[float, int | None] | None:
@@ -800,40 +814,26 @@ class Decision:
         """Whether neither the purchase nor the labels so far reach the target."""
         if self.choice.reached is not False or self.project.target is None:
             return False
-        at_hand = max(float(np.median(self.compared[0])), self.free)
-        return self.purchase_needed or at_hand < self.project.target
+        return self.purchase_needed or max(self.so_far, self.free) < self.project.target
 
     @property
     def free(self) -> float:
         """The best mAP that needs none of the labels so far: zero-shot, and outside of a project,
         whose models learn from its pilot, that of the pilot alone; -inf without any."""
         values = [] if self.evidence.zero_shot is None else [self.evidence.zero_shot[0]]
-        if self.evidence.received is not None and not self.curves.in_project:
+        if not self.curves.with_pilot:
             values += [float(np.nanmean(one)) for one in self.evidence.complete.values()]
         return max(values, default=-math.inf)
 
     @cached_property
-    def compared(self) -> tuple[Array, Array]:
-        """(R,) mAP of the labels so far or else of the pilot's, and of these with the purchase."""
-        return self.compared_with(self.chosen)
-
-    def compared_with(self, one: Candidate) -> tuple[Array, Array]:
-        """The same for any purchase. The pilot's labels are those with their best method."""
-        curves = self.curves
-        if curves.trained is not None:
-            return curves.floor, one.map
-        gained = one.map
-        if not one.answers.again:
-            so_far = curves.so_far(one.pair)[:, None]
-            gained = curves.full(one.pair).together(gained[:, None], so_far)[:, 0]
-        return curves.pilot[1], gained
+    def so_far(self) -> float:
+        """Median mAP of the labels so far: those of the pilot and of earlier rounds."""
+        return float(np.median(self.curves.floor))
 
     @property
     def trained(self) -> Pair:
         """The label option and method to train: those of the purchase, or of the labels so far."""
-        return self.chosen.pair if self.purchase_needed else (
-            self.curves.trained or self.curves.pilot[0]
-        )  # fmt: skip
+        return self.chosen.pair if self.purchase_needed else self.curves.trained
 
     @cached_property
     def bill(self) -> tuple[BillLine, ...]:
@@ -889,16 +889,20 @@ class Decision:
 
     @property
     def weeks(self) -> float | None:
-        """Working time of the annotators for the order; None if their number is not set."""
-        hours, week = self.work("now"), self.staff.week
-        return None if hours is None or week is None else hours / week
+        """Working time of the annotators for the order; None if the price list has no times."""
+        hours = self.work("now")
+        return None if hours is None else hours / self.staff.week
 
     @property
     def done(self) -> date | None:
         """The day by which the order and later rounds are labelled, if work begins on `day`."""
-        hours, week = self.work("now", "later"), self.staff.week
-        return None if hours is None or week is None else (
-            self.day + timedelta(math.ceil(7 * hours / week))
+        return self.day_after(self.work("now", "later"))
+
+    def day_after(self, hours: float | None) -> date | None:
+        """The day on which so many hours of work are done, in equal parts on all seven days of a
+        week; None if the price list has no times."""
+        return None if hours is None else (
+            self.day + timedelta(math.ceil(7 * hours / self.staff.week))
         )  # fmt: skip
 
 

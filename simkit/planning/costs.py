@@ -31,9 +31,9 @@ class Staff:
     Attributes
     ----------
     annotators
-        Number of annotators. Default: 1, if `hours_a_week` is set.
+        Number of annotators. Default: 1.
     hours_a_week
-        Working hours of each annotator a week. Default: 40, if `annotators` is set.
+        Working hours of each annotator a week, at most 168. Default: 40.
     wage
         Dollars an hour, such as 22 or "$22". Default: that of the price list.
     people
@@ -55,13 +55,25 @@ class Staff:
         object.__setattr__(self, "annotators", people)
 
     @property
-    def week(self) -> float | None:
-        """Working hours of all annotators a week; None if neither number is set."""
-        if self.annotators is None and self.hours_a_week is None:
-            return None
-        number = quantities.count(1 if self.annotators is None else self.annotators, "annotators")
-        hours = 40 if self.hours_a_week is None else self.hours_a_week
-        return float(number * quantities.count(hours, "hours_a_week"))
+    def number(self) -> int:
+        """Number of annotators."""
+        return quantities.count(1 if self.annotators is None else self.annotators, "annotators")
+
+    @property
+    def hours(self) -> int:
+        """Working hours of each annotator a week."""
+        hours = quantities.count(
+            40 if self.hours_a_week is None else self.hours_a_week, "hours_a_week"
+        )
+        if hours > 168:
+            raise BadInput(f"hours_a_week is {hours}, but a week has 168 hours; give those that "
+                           "one annotator works")  # fmt: skip
+        return hours
+
+    @property
+    def week(self) -> int:
+        """Working hours of all annotators a week."""
+        return self.number * self.hours
 
     @property
     def dollars_an_hour(self) -> float | None:

@@ -214,22 +214,17 @@ class Curves:
         self._growth = rng.standard_normal(SAMPLES)
         self._moves, self._mix = rng.standard_normal(SAMPLES), rng.random((SAMPLES, 1))
         self.kept = np.arange(SAMPLES)  # samples that agree with earlier purchases, with repetition
-        # mean mAP of the labels so far in each sample, and the option and method trained on them
-        self.base = np.zeros(SAMPLES)
         self.surprise = 0.0  # what no sample predicted of the labels so far, in logit mAP
-        self.trained: Pair | None = None
-        self.in_project = evidence.project is not None
-        if self.in_project:  # which trains on its pilot as well
-            ends = {pair: self.full(pair).end for pair in evidence.cells if pair[0].complete}
-            if ends:
-                self.trained = max(ends, key=lambda pair: float(ends[pair].mean()))
-                self.base = ends[self.trained]
+        # Models are trained on the pilot's labels as well, except for those of earlier orders
+        # outside of a project, whose images are not those of the comparison's data.
+        self.with_pilot = evidence.project is not None or evidence.received is None
+        # The option and method trained on the labels so far, and their mean mAP in each sample.
+        self.trained = self.best_of_pilot
+        self.base = self.full(self.trained).end
 
     @property
     def floor(self) -> Array:
-        """(R,) mAP of one model on the labels so far, in the samples `kept`; 0 without any."""
-        if self.trained is None:
-            return np.zeros(SAMPLES)
+        """(R,) mAP of one model on the labels so far, in the samples `kept`."""
         return np.asarray(self.as_scored(self.trained, self.base[:, None])[self.kept, 0])
 
     def with_labels_so_far(
@@ -237,35 +232,36 @@ class Curves:
     ) -> Array:
         """(R, M) mean mAP of one model on these labels and all labels so far.
 
-        In a project these are at least those of the pilot. Arrays are those of `__call__`; images:
-        the number of all images besides the pilot's. Further labels of the option of earlier
-        rounds contain those. If images are the amount, the labels and those so far are worth some
-        numbers of completely labelled images, which add. Otherwise the counts add: the method then
-        sees the mean share of known labels of all images, and many images with few labels can
-        spoil a few complete ones, as measured (see docs/planning.md).
+        These are at least those of the pilot; see `with_pilot`. Arrays are those of `__call__`;
+        images: the number of all images besides the pilot's. Further labels of the option of
+        earlier rounds contain those. The labels and those so far are each worth some number of
+        completely labelled images, and these add. Unless images are the amount, the counts add as
+        well: the method then sees the mean share of known labels of all images. The lower mAP of
+        the two counts, as many images with few labels can spoil a few complete ones, and as a few
+        labels do not make complete labels of the pilot serve more images (see docs/planning.md).
         """
         option, _ = pair
         received, full, pool = self.evidence.received, self.full(pair), self.evidence.pool.images
         more = received if received is not None and received.option != option else None
-        if more is None and not self.in_project:
-            return self(pair, present, absent, times)
-        limit = math.inf if images is None else images / pool + self.in_project
+        value = self(pair, present, absent, times)
+        if more is not None:
+            value = full.together(value, self.base[:, None])
+        elif self.with_pilot:
+            value = full.together(value, full.end[:, None])
+        else:
+            return value
         if option.amount == "images":
-            value = self(pair, present, absent, times)
-            if more is not None:
-                value = full.together(value, self.base[:, None])
-            elif self.in_project:
-                value = full.together(value, full.end[:, None])
+            limit = math.inf if images is None else images / pool + self.with_pilot
             return np.minimum(value, full(np.array([min(limit, LARGEST)])))
         counts = [present * times[:, None], absent * times[:, None]]
-        total, complete = times + self.in_project, self.purchases[option].complete
-        if self.in_project:
+        total, complete = times + self.with_pilot, self.purchases[option].complete
+        if self.with_pilot:
             counts = [count + whole for count, whole in zip(counts, complete, strict=True)]
         if more is not None:
             counts = [counts[0] + more.present, counts[1] + more.absent]
-            total = np.maximum(times, self._times(more)) + self.in_project
+            total = np.maximum(times, self._times(more)) + self.with_pilot
         known = [np.minimum(counts[k] / total[:, None], complete[k]) for k in (0, 1)]
-        return self(pair, known[0], known[1], total)
+        return np.minimum(self(pair, known[0], known[1], total), value)
 
     def with_errors(self, errors: Errors) -> Curves:
         """The same curves for annotators with these error rates."""
@@ -323,7 +319,7 @@ class Curves:
             before = self._times(received)
             if received.option == option:  # whose further labels contain those so far
                 times = np.maximum(times - before, 0.0)
-        return np.asarray(times / (times + before + self.in_project))
+        return np.asarray(times / (times + before + self.with_pilot))
 
     def _errors_so_far(self) -> tuple[Errors, Array]:
         """Error rates of the pilot's labels, and (L',) true shares of images with each class."""
@@ -343,20 +339,24 @@ class Curves:
         return np.asarray(whole[self.kept])
 
     @cached_property
-    def pilot(self) -> tuple[Pair, Array]:
-        """The option and method that are best on the pilot's labels, and their mAP (R,).
-
-        No purchase and no budget changes them. Of equal methods the first one counts.
-        """
+    def on_complete(self) -> tuple[Pair, ...]:
+        """The pairs of complete labels and the methods that were compared, or without one the
+        reference."""
         keys = [*self.evidence.complete]
-        if self.in_project:  # whose models are trained with a method that was compared
-            keys = [key for key in keys if key[1].split("+")[0] != FULL] or keys
-        pairs = [(LabelOption(COMPLETE, habits), method) for habits, method in keys]
-        best = max(pairs, key=lambda pair: float(self.full(pair).end.mean()))
-        if self.trained is not None and self.evidence.received is None:
-            best = self.trained
-        whole = self.as_scored(best, self.full(best)(np.ones(1)))[:, 0]
-        return best, np.asarray(whole[self.kept])
+        keys = [key for key in keys if key[1].split("+")[0] != FULL] or keys
+        return tuple((LabelOption(COMPLETE, habits), method) for habits, method in keys)
+
+    @cached_property
+    def best_of_pilot(self) -> Pair:
+        """Complete labels and the best method on those of the pilot, whatever the budget; of equal
+        methods the first one."""
+        return max(self.on_complete, key=lambda pair: float(self.full(pair).end.mean()))
+
+    @cached_property
+    def pilot(self) -> Array:
+        """(R,) mAP of the best method on the pilot's labels."""
+        best = self.best_of_pilot
+        return np.asarray(self.as_scored(best, self.full(best).end[:, None])[self.kept, 0])
 
     def expected(self, received: Received) -> Array:
         """(R,) mAP of one model on these labels in the samples `kept`, as the pilot's test split

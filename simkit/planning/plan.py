@@ -25,7 +25,7 @@ from simkit.planning.curves import Curves
 from simkit.planning.evidence import COMPLETE, Evidence, Folder, LabelOption, joined
 from simkit.results.report import Frame, Page, Readable, in_browser
 
-BUDGETS = 40  # of the slider of a page
+BUDGETS = 30  # of the slider of a page, at most
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,8 +43,11 @@ class Plan(Decision, Readable):
         Without script, and in print, it is the plan for its own budget. date: the line below the
         title. Default: the day, and the data or project.
         """
-        every = choose.candidates(self.curves, replace(self.project, dollars=choose.UNLIMITED))
-        chart, others = plan_page.what_if(self, [*self._at_budgets(every)], every)
+        budgets = self._budgets()
+        largest = replace(self.project, dollars=choose.UNLIMITED)
+        every = choose.candidates(self.curves, largest, budgets=budgets)
+        plans = [self._at(budget, every) for budget in budgets]
+        chart, others = plan_page.what_if(self, plans, every)
         page = replace(self.page, chart=chart)
         return in_browser(page, what_if=others, date=date)
 
@@ -52,21 +55,30 @@ class Plan(Decision, Readable):
         """The page of `html`, with its slider, in a notebook."""
         return Frame(self.html())
 
-    def _at_budgets(self, every: Sequence[Candidate]) -> Iterator[Plan]:
-        """Plans for BUDGETS budgets, from the smallest purchase to complete labels of everything;
-        one of them is this plan.  every: all candidates at any price."""
+    def _budgets(self) -> list[float]:
+        """About BUDGETS budgets of two digits, from the smallest purchase to complete labels of
+        everything, and that of this plan; this one alone where a target sets the price."""
+        own = self.project.dollars
+        if self.project.target is not None:
+            return [own]
+        every = choose.candidates(self.curves, replace(self.project, dollars=choose.UNLIMITED))
         complete = [one.dollars for one in every if one.option.complete]
         ends = min(one.dollars for one in every), max(complete or [one.dollars for one in every])
-        budgets, own = np.geomspace(*ends, BUDGETS), self.project.dollars
-        budgets[np.abs(np.log(budgets / own)).argmin()] = own
-        for budget in np.sort(budgets).tolist():
-            if budget == own:
-                yield self
-                continue
-            project = replace(self.project, dollars=budget)
-            some = [one for one in every if one.dollars <= budget * (1 + 1e-9)]
-            choice, order = choose.in_rounds(choose.choose(some, project), self.curves, project)
-            yield replace(self, project=project, choice=choice, order=order, measurement=None)
+        steps = [_two_digits_up(budget) for budget in np.geomspace(*ends, BUDGETS).tolist()]
+        steps[int(np.abs(np.log(np.array(steps) / own)).argmin())] = own
+        return sorted({*steps})
+
+    def _at(self, budget: float, every: Sequence[Candidate]) -> Plan:
+        """The plan for another budget.  every: the candidates of all of them."""
+        if budget == self.project.dollars:
+            return self
+        project = replace(self.project, dollars=budget)
+        choice = choose.choose(choose.within(every, budget), project)
+        choice, order = choose.in_rounds(choice, self.curves, project)
+        return replace(
+            self, project=project, choice=choice, order=order,
+            measurement=choose.next_measurement(choice), supposed=(),
+        )  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
         """As plain values; mAP from 0 to 1 on new images."""
@@ -221,6 +233,12 @@ def _supposed(curves: Curves, project: choose.Request) -> Iterator[tuple[float, 
     for rate in SUPPOSED if curves.errors is None and curves.evidence.levels else ():
         erring = curves.with_errors((rate, rate))
         yield rate, choose.choose(choose.candidates(erring, project), project).chosen
+
+
+def _two_digits_up(value: float) -> float:
+    """The next larger number of two digits."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{math.ceil(value / unit - 1e-9) * unit:.2g}")
 
 
 def _images(images: int | str | None, *, again: bool) -> int | None:

@@ -42,26 +42,29 @@ Mark = tuple[float, float]  # a point of the figure: dollars, and mAP from 0 to 
 
 @dataclass(frozen=True)
 class CurveSeries:
-    """Expected mAP (0 to 1) over dollars, with its 90 % band and the measured runs."""
+    """Expected mAP (0 to 1) over dollars, with its 90 % band."""
 
     label: str
     dollars: tuple[float, ...]
     median: tuple[float, ...]
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
-    measured: tuple[Mark, ...] = ()
     chosen: bool = False
 
 
 @dataclass(frozen=True)
 class Chart:
-    """The figure: lines, the chosen purchase, budget and target, alternative text and a note."""
+    """The figure: lines, the chosen purchase, budget and target, alternative text and a note.
+
+    today: mAP of the labels at hand.
+    """
 
     lines: tuple[CurveSeries, ...]
     chosen: Mark
     budget: float
     alt: str
     target: float | None = None
+    today: float | None = None
     note: str = ""
     instead: float | None = None  # mAP at hand, where nothing is bought
 
@@ -76,8 +79,7 @@ class Chart:
         Returns
         -------
         matplotlib.figure.Figure
-            Artists carry labels: "band", "chosen", "budget", "target", "median: ..." and
-            "measured: ...".
+            Artists carry labels: "band", "chosen", "budget", "target", "today" and "median: ...".
         """
         from matplotlib.figure import Figure
 
@@ -90,25 +92,21 @@ class Chart:
                 1 - (_TOP + bottom) / height,
             ))  # fmt: skip
             styles = _STYLES if lines and lines[0].chosen else _STYLES[1:]
-            for line, (colour, dark, dashes) in zip(lines, styles, strict=False):
-                thick, mark, order = (3.2, 6.5, 4) if line.chosen else (1.8, 5.0, 3)
+            for line, (colour, _, dashes) in zip(lines, styles, strict=False):
+                thick, order = (3.2, 4) if line.chosen else (1.8, 3)
                 low, median, high = (100 * np.array(y) for y in (line.low, line.median, line.high))
                 if line.chosen and line.low:
                     axes.fill_between(line.dollars, low, high, color=colour, alpha=0.18, lw=0,
                                       label="band")  # fmt: skip
                 axes.plot(line.dollars, median, color=colour, ls=dashes, lw=thick, zorder=order,
                           label=f"median: {line.label}")  # fmt: skip
-                if line.measured:
-                    x, y = np.transpose(line.measured)
-                    axes.plot(x, 100 * y, "o", ms=mark, mfc="white", mec=dark, mew=1.3,
-                              zorder=order, label=f"measured: {line.label}")  # fmt: skip
             _rulers(axes, self)
             _name_lines(axes, [*zip(lines, styles, strict=False)], narrow)
         return drawn
 
 
 def _rulers(axes: Axes, chart: Chart) -> None:
-    """The chosen purchase, budget, target, and both axes."""
+    """The chosen purchase, budget, target, mAP of today, and both axes."""
     from simkit.results.figures.marks import ticks_at
     from simkit.results.figures.style import INK
 
@@ -117,10 +115,11 @@ def _rulers(axes: Axes, chart: Chart) -> None:
         axes.plot(spent, map, "D", ms=11, mfc="white", mec=_STYLES[0][0], mew=3, zorder=6,
                   label="chosen", clip_on=False)  # fmt: skip
     axes.axvline(chart.budget, color=INK, lw=1, zorder=2, label="budget")
-    if chart.target is not None:
-        target = 100 * chart.target
-        axes.axhline(target, color=INK, lw=1, ls=(0, (4, 3)), zorder=2, label="target")
-        axes.annotate(f"target {target:.3g}", (0, target), xytext=(3, -2), va="top",
+    for name, value, dashes in (("target", chart.target, (4, 3)), ("today", chart.today, (1, 2))):
+        if value is None:
+            continue
+        axes.axhline(100 * value, color=INK, lw=1, ls=(0, dashes), zorder=2, label=name)
+        axes.annotate(f"{name} {100 * value:.3g}", (0, 100 * value), xytext=(3, -2), va="top",
                       xycoords=("axes fraction", "data"), textcoords="offset points",
                       bbox=_PAPER)  # fmt: skip
     axes.set_xscale("log")

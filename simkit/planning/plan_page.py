@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import date
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
@@ -27,11 +28,11 @@ from simkit.planning.choose import (
     runners_up,
 )
 from simkit.planning.evidence import OF_PROJECT, Array, LabelOption, Pair
-from simkit.planning.plan_figure import Chart, CurveSeries, Mark, marked_as
+from simkit.planning.plan_figure import Chart, CurveSeries, marked_as
 from simkit.quantities import numbered
 from simkit.registry import short
 from simkit.results.cells import FULL, listed
-from simkit.results.report import Page, Section, Table, code, dollars, points, render, split
+from simkit.results.report import Page, Section, Table, WhatIf, code, dollars, points, render
 
 TEXTS = tomllib.loads(Path(__file__).with_name("plan.toml").read_text("utf-8"))
 RUNNERS_UP = 3
@@ -42,7 +43,13 @@ LEAST_TESTS = 0.15  # of the half-width of mAP: test labels that take less are n
 MAYBE = 0.1  # probability from which on another method is recommended as well
 STEPS = 16  # purchases per line, at least
 DRAWN = 3  # runners-up in the figure
-WORDS = {"purchase", "method", "needs"}  # columns of a table of purchases that are no numbers
+WORDS = {
+    "spend",
+    "on",
+    "purchase",
+    "method",
+    "needs",
+}  # columns of a table of purchases that are no numbers
 
 
 def page(plan: Decision) -> Page:
@@ -54,7 +61,7 @@ def page(plan: Decision) -> Page:
         title,
         (*_so_far(plan), *_answer(plan), *_target(plan), ("Trust", _trust(plan)),
          ("Next step", _next(plan))),
-        tables=(_runners_up(plan), _supposed(plan)), bill=_bill(plan),
+        tables=(_amounts(plan), _runners_up(plan), _supposed(plan)), bill=_bill(plan),
         details=tuple(_details(plan)), chart=_chart(plan), command=plan.command,
         trust=plan.trust.grade, about=", ".join(filter(None, [plan.day.isoformat(), about])),
     )  # fmt: skip
@@ -75,8 +82,7 @@ def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
     if plan.purchase_needed:
         yield "Spend", _spend(plan)
         yield "Expect", _expect(plan)
-        basis = " on the order alone" * _alone(plan)
-        yield "Range", f"{_band(plan.chosen.map)} mAP{basis} (90% interval)."
+        yield "Range", f"{_band(plan.chosen.map)} mAP (90% interval)."
         yield "mAP", _meaning(plan)
         yield "Money", _money(plan)
         if needs := _needs(plan):
@@ -105,8 +111,7 @@ def _target(plan: Decision) -> Iterator[tuple[str, str]]:
     other = replace(plan, project=replace(plan.project, target=None), choice=choice, order=order)
     one, without = other.chosen, "nothing is bought"
     if other.purchase_needed:
-        without = f"{dollars(one.dollars)} on {described(plan, one)}"
-        without += f", {points(one.median)} mAP" + " on the order alone" * _alone(other)
+        without = f"{dollars(one.dollars)} on {described(plan, one)}, {points(one.median)} mAP"
     yield "Target", render(TEXTS["target"], {
         "plan": plan, "without": without, "mend": _mend_target(plan),
         "most": f"{MOST_TIMES * plan.evidence.pool.images:,.0f}",
@@ -128,14 +133,10 @@ def _mend_target(plan: Decision) -> str:
 
 def what_if(
     plan: Decision, plans: Sequence[Decision], every: Sequence[Candidate]
-) -> tuple[Chart, dict[str, Any]]:
-    """The figure of all budgets, and plans for other budgets as plain values.
+) -> tuple[Chart, WhatIf]:
+    """The figure of all budgets, and what moves with them.
 
-    every: all candidates at any price. The values are `steps`, what moves with the slider; `own`,
-    the place of the page's own budget among them; `cheapest`, mAP in points, dollars and words of
-    the cheapest purchase that reaches it with the probability `confidence`, ascending; `wage` in
-    dollars an hour, if the prices have times; `annotators` and their hours a `week`; and the `day`
-    on which the work can begin.
+    every: all candidates at any price.
     """
     cheapest: list[tuple[float, float, str]] = []
     for one in sorted(every, key=lambda one: (one.dollars, -one.median)):
@@ -147,18 +148,15 @@ def what_if(
             cheapest.append((100 * float(likely), one.dollars, text))
     steps = []
     for other in plans:
-        hours, mark = other.work("now", "later") or 0.0, (other.chosen.dollars, other.chosen.median)
+        mark, instead = (other.chosen.dollars, other.chosen.median), _instead(other)
         steps.append({
-            "budget": dollars(other.project.dollars), "bill": _bill(other).rows, "hours": hours,
-            "answers": [*split(_answer(other))], "mark": mark,
-            "label": marked_as(mark, _instead(other)), "time": quantities.duration(3600 * hours),
+            "budget": dollars(other.project.dollars), "mark": mark, "nothing": instead is not None,
+            "label": marked_as(mark, instead),
         })  # fmt: skip
-    return _chart(plan, every), {
-        "steps": steps, "own": plans.index(plan), "cheapest": cheapest, "wage": plan.prices.wage,
-        "confidence": plan.project.confidence, "day": plan.day.isoformat(),
-        "annotators": quantities.count(plan.staff.annotators or 1, "annotators"),
-        "week": quantities.count(plan.staff.hours_a_week or 40, "hours_a_week"),
-    }  # fmt: skip
+    values = {"steps": steps, "own": plans.index(plan), "cheapest": cheapest}
+    return _chart(plan, every), WhatIf(
+        tuple(page(other) for other in plans), values, plan.project.confidence
+    )
 
 
 def _band(map: Array) -> str:
@@ -177,9 +175,13 @@ def described(plan: Decision, one: Candidate) -> str:
         text = f"complete labels of {images}"
     elif option.amount == "images":
         text = f"{option.scheme} labels of {images}"
-    elif option.counted:
-        most = f"{numbered(one.amount, 'image')} of each class"
-        text = f"up to {most}, found by searching {images} ({option.scheme})"
+    elif option.amount == "per_class":
+        how, name = _searching(plan, option), option.part.name
+        text = f"up to {numbered(one.amount, 'image')} of each class, found by searching {images}"
+        text += f"{how} ({name})"
+    elif option.amount == "keep":
+        what = "present labels" if option.part.name == "fraction-of-positives" else "labels"
+        text = f"{getattr(part, option.amount):.1%} of all {what} of {images} ({option.scheme})"
     else:
         name, _, settings = option.scheme.rstrip(")").partition("(")
         settings = f"{settings}, " if settings else ""
@@ -210,8 +212,27 @@ def _spend(plan: Decision) -> str:
         "few": int((chosen.present < 0.98 * chosen.amount).sum()) * chosen.option.counted,
         "more": received is not None and received.option == chosen.option,
         "workers": chosen.option.habits.workers, "people": chosen.answers.number,
-        "hours": plan.work("now", "later"),
+        "hours": plan.work("now", "later"), "done": plan.done and _day(plan.done),
     })  # fmt: skip
+
+
+def _day(day: date) -> str:
+    return f"{day.day} {day:%B %Y}"
+
+
+def _searching(plan: Decision, option: LabelOption) -> str:
+    """How images of a class are found, in words; "" for a scheme that asks about given images."""
+    if (model := _search(plan, option)) is None:
+        return " at random" if getattr(option.part, "search", "") == "random" else ""
+    return " by scores" if model else " at random"
+
+
+def titled(plan: Decision, option: LabelOption) -> str:
+    """The option in a few words."""
+    if option.complete:
+        return "complete labels"
+    how = _searching(plan, option)
+    return f"{option.part.name}{how}" if how else option.scheme
 
 
 def _search(plan: Decision, option: LabelOption) -> str | None:
@@ -232,14 +253,9 @@ def _needs(plan: Decision) -> str:
     return render(TEXTS["needs"], values)
 
 
-def _alone(plan: Decision) -> bool:
-    """Whether mAP of purchases is that of a model trained on the order alone."""
-    return plan.curves.trained is None and not plan.chosen.answers.again
-
-
 def _expect(plan: Decision) -> str:
-    chosen, target, trained = plan.chosen, plan.project.target, plan.curves.trained is not None
-    before, after = (round(float(np.median(values)), 3) for values in plan.compared)
+    chosen, target = plan.chosen, plan.project.target
+    before, after = round(plan.so_far, 3), round(chosen.median, 3)
     alike = (
         one for one in plan.choice.every
         if (one.option, one.answers, one.images) == (chosen.option, chosen.answers, chosen.images)
@@ -251,12 +267,10 @@ def _expect(plan: Decision) -> str:
     }  # fmt: skip
     likely = sorted((one for one in better.values() if one[0] >= MAYBE), key=lambda one: -one[0])
     return render(TEXTS["expect"], {
-        "plan": plan, "chosen": chosen, "before": points(before), "after": points(after),
+        "plan": plan, "chosen": chosen, "before": points(before),
         "more": points(abs(after - before)) + (" more" if after >= before else " less"),
-        "trained": trained, "alone": _alone(plan),
         "method": plan.evidence.title(chosen.method), "rounds": len(plan.order) > 1,
         "chance": None if target is None else f"{chosen.reaches(target):.0%}",
-        "with_pilot": None if target is None else f"{(plan.compared[1] >= target).mean():.0%}",
         "likely": [plan.evidence.title(method) for _, method in likely[:2]],
     })  # fmt: skip
 
@@ -264,9 +278,9 @@ def _expect(plan: Decision) -> str:
 def _by_pilot(plan: Decision) -> tuple[float, Array, float]:
     """mAP of the best method on the pilot's complete labels: on new images; and as measured, the AP
     of each class and their mean."""
-    pair, map = plan.curves.pilot
-    ap = plan.evidence.class_ap[plan.evidence.alike_complete(*pair)]
-    return float(np.median(map)), ap, float(np.nanmean(ap))
+    curves, evidence = plan.curves, plan.evidence
+    ap = evidence.class_ap[evidence.alike_complete(*curves.best_of_pilot)]
+    return float(np.median(curves.pilot)), ap, float(np.nanmean(ap))
 
 
 def _meaning(plan: Decision) -> str:
@@ -288,28 +302,12 @@ def _money(plan: Decision) -> str:
     """Where the budget goes, and why money is left."""
     most, budget = MOST_TIMES * plan.evidence.pool.images, plan.project.dollars
     return render(TEXTS["money"], {
-        "plan": plan, "best": plan.choice.best, "most": f"{most:,.0f}",
+        "plan": plan, "most": f"{most:,.0f}",
         "unspent": plan.project.target is None and plan.left > 0.02 * budget,
         # The choice rules out that the dearer purchase gains 1 point.
         "better": plan.choice.best.dollars > 1.02 * plan.chosen.dollars,
         "beyond": plan.project.images is None or plan.project.images > most, "paid": _paid(plan),
-        "likelier": list(_likelier(plan)),
     })  # fmt: skip
-
-
-def _likelier(plan: Decision) -> Iterator[str]:
-    """Why runners-up that are probably better are not the choice."""
-    for one in islice(runners_up(plan.choice), RUNNERS_UP * (plan.choice.reached is None)):
-        gain = one.map - plan.chosen.map
-        if (chance := float((gain > 0).mean())) < 0.5:
-            continue
-        more, why = one.dollars - plan.chosen.dollars, "costs as much"
-        if more >= 0.005:
-            why = f"adds {points(float(np.median(gain)))} points, and costs {dollars(more)} more"
-        elif (risk := float((gain < -LOSS).mean())) > 0:
-            why = f"loses more than 1 point with {risk:.0%} probability"
-        better = f"is better with {chance:.0%} probability"
-        yield f"{dollars(one.dollars)} of {one.option} {better}, but {why}."
 
 
 def _paid(plan: Decision) -> str:
@@ -319,7 +317,7 @@ def _paid(plan: Decision) -> str:
 def _at_hand(plan: Decision) -> tuple[float, str, str]:
     """mAP of the best that needs no purchase, what it is, and how to get it."""
     evidence, received, (option, method) = plan.evidence, plan.evidence.received, plan.trained
-    score, named = float(np.median(plan.compared[0])), evidence.title(method)
+    score, named = plan.so_far, evidence.title(method)
     train = f"Train {named} on the labels so far (`simkit train --labels`)."
     if evidence.project is not None:
         status = code(f"simkit status {quote(evidence.project)}")
@@ -330,10 +328,10 @@ def _at_hand(plan: Decision) -> tuple[float, str, str]:
         words = ["simkit", "train", "--method", str(trained["method"]), "--labels"]
         words += [f"{received.folder}/labels.parquet", "--data", f"{received.folder}/scored.toml"]
         train = f"Train {named} on the labels so far: {code(join(words))}"
-    labels = "the pilot's labels" if plan.curves.trained is None else "the labels so far"
+    labels = "the pilot's labels" if received is None else "the labels so far"
     score = score if received is None else received.score
     found = [(score, f"{labels}, trained with {named}", train)]
-    if received is not None and not plan.curves.in_project:
+    if not plan.curves.with_pilot:
         alone, best = max((float(np.nanmean(x)), key[1]) for key, x in evidence.complete.items())
         if alone > score:
             what = f"the pilot's labels alone, trained with {evidence.title(best)}"
@@ -464,6 +462,35 @@ def _table(title: str, rows: Iterable[dict[str, str]]) -> Table:
     names = [name for name in next(iter(rows), ()) if any(row[name] for row in rows)]
     numbers = tuple(place for place, name in enumerate(names) if name not in WORDS)
     return Table(title, tuple(names), tuple(tuple(r[n] for n in names) for r in rows), numbers)
+
+
+def _amounts(plan: Decision) -> Table:
+    """What nothing, half the money of the plan, the plan, and the whole budget give."""
+    chosen, best = plan.chosen, plan.choice.best
+    half = [one for one in plan.choice.every if one.dollars <= chosen.dollars / 2]
+    rows = [_amount(plan, "nothing", None)]
+    if plan.purchase_needed:
+        if half:
+            rows.append(_amount(plan, "half", max(half, key=lambda one: one.median)))
+        rows.append(_amount(plan, "this plan", chosen))
+    if plan.project.target is None and (
+        not plan.purchase_needed or best.dollars > 1.02 * chosen.dollars
+    ):
+        rows.append(_amount(plan, "best", best))
+    return _table("What other amounts give", rows)
+
+
+def _amount(plan: Decision, name: str, one: Candidate | None) -> dict[str, str]:
+    if one is None:
+        score, what, _ = _at_hand(plan)
+        shown = plan.curves.floor if plan.free <= plan.so_far else None
+        return {"spend": f"{name}: $0", "on": what, "mAP": points(score),
+                "range": "" if shown is None else _band(shown), "done by": ""}  # fmt: skip
+    hours = None if math.isnan(one.seconds) else one.seconds / 3600
+    done = plan.day_after(hours)
+    row = {"spend": f"{name}: {dollars(one.dollars)}", "on": described(plan, one)}
+    return row | {"mAP": points(one.median), "range": _band(one.map),
+                  "done by": (done and _day(done)) or ""}  # fmt: skip
 
 
 def _runners_up(plan: Decision) -> Table:
@@ -601,21 +628,6 @@ def _frontier(every: Sequence[Candidate], pair: Pair) -> list[Candidate]:
     return best[:: -max(1, len(best) // STEPS)][::-1]
 
 
-def _measured(plan: Decision, pair: Pair, most: float) -> tuple[Mark, ...]:
-    """What the pilot measured, at the price of as many labels of its images, up to `most` dollars;
-    nothing where a purchase adds to labels so far."""
-    if plan.curves.trained is not None:
-        return ()
-    bought, pool, marks = plan.curves.purchases[pair[0]], plan.evidence.pool.images, []
-    known = (bought.present + bought.absent).sum(axis=1)
-    for size in plan.evidence.cells.get(pair, ()):
-        labels = (size.present + size.absent).sum()
-        paid = float(np.interp(labels, [0.0, *known], [0.0, *bought.dollars]))
-        images = size.amount if pair[0].amount == "images" else pool
-        marks.append((paid + images * plan.project.image_price + plan.project.set_up, size.score))
-    return tuple(mark for mark in marks if mark[0] <= most)
-
-
 def _instead(plan: Decision) -> float | None:
     """mAP of the labels at hand where nothing is bought; None for a purchase."""
     return None if plan.purchase_needed else _at_hand(plan)[0]
@@ -628,21 +640,18 @@ def _chart(plan: Decision, every: Sequence[Candidate] = ()) -> Chart:
         best = _frontier(every or plan.choice.every, pair)
         if not best:  # further answers to the questions so far alone
             continue
-        name = "complete labels" if pair[0].complete else pair[0]
         low, high = zip(*(one.band for one in best), strict=True)
         lines.append(CurveSeries(
-            f"{name}, {plan.evidence.title(pair[1])}", tuple(one.dollars for one in best),
-            tuple(one.median for one in best), low, high,
-            _measured(plan, pair, best[-1].dollars), pair == chosen.pair,
+            f"{titled(plan, pair[0])}, {plan.evidence.title(pair[1])}",
+            tuple(one.dollars for one in best),
+            tuple(one.median for one in best), low, high, pair == chosen.pair,
         ))  # fmt: skip
     mark, instead = (chosen.dollars, chosen.median), _instead(plan)
     says = f"the chosen purchase costs {dollars(mark[0])} and is expected to give {points(mark[1])}"
     if instead is not None:
         says = f"nothing is bought, and the labels at hand give {points(instead)}"
-    basis = " mAP of purchases is that on the order alone." * _alone(plan)
-    dots = "Dots: measured in the pilot. " if any(line.measured for line in lines) else ""
     return Chart(
         tuple(lines), mark, plan.project.dollars, instead=instead,
-        target=plan.project.target, note=f"{dots}Band: 90% interval.{basis}",
+        target=plan.project.target, today=_at_hand(plan)[0], note="Band: 90% interval.",
         alt=f"mAP over dollars of {len(lines)} label options; {says} mAP",
     )  # fmt: skip

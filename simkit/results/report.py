@@ -300,26 +300,35 @@ def _sound(text: str) -> str:
 # ----------------------------------------------------------------------------------- in a browser
 
 
-def in_browser(
-    page: Page, *, whole: bool = True, what_if: Mapping[str, Any] | None = None, date: str = ""
-) -> str:
-    """The page as HTML: a file, or a fragment of one with a single figure.
+@dataclass(frozen=True)
+class WhatIf:
+    """The pages of a plan for other budgets, and plain values for the script that shows them.
 
-    what_if: plain values for the script that moves the budget of a plan.
+    The values are `steps`, for each page its budget, mark in the figure and label; `own`, the place
+    of the plan's own budget; and `cheapest`, mAP in points, dollars and words of the cheapest
+    purchase that reaches it with the probability `confidence`, ascending.
     """
+
+    pages: tuple[Page, ...]
+    values: Mapping[str, Any]
+    confidence: float
+
+
+def in_browser(
+    page: Page, *, whole: bool = True, what_if: WhatIf | None = None, date: str = ""
+) -> str:
+    """The page as HTML: a file, or a fragment of one with a single figure."""
     kinds = ("wide", "narrow") if whole else ("",)
     script = (files(__package__) / "report.js").read_text("utf-8")
     return _template().render(
-        page=page, answers=split(page.answers, page.trust), whole=whole, date=date or page.about,
-        figures=[_image(page.chart, kind) for kind in kinds if page.chart], what_if=what_if,
-        values=json.dumps(what_if).replace("<", "\\u003c"),  # no text can end its element
+        page=page, whole=whole, date=date or page.about, what_if=what_if,
+        figures=[_image(page.chart, kind) for kind in kinds if page.chart],
+        values=json.dumps(what_if and what_if.values).replace("<", "\\u003c"),  # no text ends it
         script=script, script_id=b64encode(sha256(script.encode()).digest()).decode(),
     )  # fmt: skip
 
 
-def split(
-    answers: Iterable[tuple[str, str]], trust: str = ""
-) -> Iterator[tuple[str, str, str, str]]:
+def _split(answers: Iterable[tuple[str, str]], trust: str) -> Iterator[tuple[str, str, str, str]]:
     """Name, class, head and rest of each answer: the head is the grade of trust, or the text of the
     first two answers up to the first full stop."""
     for place, (name, text) in enumerate(answers):
@@ -350,6 +359,7 @@ def _template() -> jinja2.Template:
         undefined=StrictUndefined, finalize=finalize,
     )  # fmt: skip
     environment.filters["code"] = code
+    environment.globals["split"] = _split
     source = (files(__package__) / "report.html.j2").read_text(encoding="utf-8")
     return environment.from_string(source)
 
