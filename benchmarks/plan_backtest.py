@@ -137,7 +137,7 @@ class Measured:
     def of(evidence: Evidence, name: str, scale: TestSplit | None = None) -> Measured:
         """By a price list; corrected for the test set of a pilot where `scale` is that."""
         bought, points = purchases(evidence, name), {}
-        curves = Curves(evidence, bought)
+        curves = alone(evidence, bought)
         for pair, sizes in evidence.cells.items():
             dollars = [dollars_of(size, bought[pair[0]], evidence.pool.images) for size in sizes]
             scores = [size.score for size in sizes]
@@ -194,6 +194,13 @@ def purchases(evidence: Evidence, name: str) -> dict[LabelOption, PriceCurve]:
     return {option: count(option, evidence.pool, prices(name)) for option in options}
 
 
+def alone(evidence: Evidence, bought: dict[LabelOption, PriceCurve]) -> Curves:
+    """The curves of purchases without the pilot's labels, as they were measured."""
+    curves = Curves(evidence, bought)
+    curves.with_pilot = False
+    return curves
+
+
 def dollars_of(size: Size, bought: PriceCurve, images: int) -> float:
     """The price of a measured size."""
     if bought.option.amount == "images":
@@ -232,7 +239,7 @@ def shorter(evidence: Evidence) -> Iterator[Evidence]:
 def same_pool(world: str, evidence: Evidence) -> Iterator[Prediction]:
     bought, images = purchases(evidence, plan_worlds.PRICES), evidence.pool.images
     for known in shorter(evidence):
-        curves = Curves(known, bought)
+        curves = alone(known, bought)
         for pair, sizes in known.cells.items():
             longer = evidence.cells[pair]
             if known.methods[pair[1]].known_alone and not longer[-1].absent.any():
@@ -257,7 +264,7 @@ def same_pool_choices(world: str, evidence: Evidence) -> Iterator[Decision]:
                 dollars_of(sizes[-1], measured.purchases[pair[0]], images)
                 for pair, sizes in known.cells.items()
             ]
-            curves = Curves(known, measured.purchases)
+            curves = alone(known, measured.purchases)
             for factor in FACTORS:
                 where = ("a", world, f"{images:,}", name, f"{factor}x")
                 yield from decided(where, curves, measured, factor * float(np.median(ends)))
@@ -269,7 +276,7 @@ def same_pool_choices(world: str, evidence: Evidence) -> Iterator[Decision]:
 def beyond(world: str, pilot: Evidence, project: Evidence) -> Iterator[Prediction]:
     bought = purchases(pilot, plan_worlds.PRICES)
     measured = Measured.of(project, plan_worlds.PRICES, pilot.test)
-    curves, times = Curves(pilot, bought), project.pool.images / pilot.pool.images
+    curves, times = alone(pilot, bought), project.pool.images / pilot.pool.images
     pools = f"{pilot.pool.images:,} to {project.pool.images:,}"
     for pair, (dollars, scores) in measured.points.items():
         if pair[1] == "full":
@@ -297,8 +304,7 @@ def beyond_choices(
     for name in LISTS:
         parts = [Measured.of(part, name, pilot.test) for part in smaller]
         measured = replace(Measured.of(project, name, pilot.test), smaller=parts)
-        curves = Curves(pilot, purchases(pilot, name))
-        curves.with_pilot = False  # what was bought was measured alone
+        curves = alone(pilot, purchases(pilot, name))
         whole = float(measured.purchases[LabelOption(COMPLETE)].dollars[-1])
         for share in SHARES:
             where = ("b", world, pools, name, f"{100 * share:.0f} %")

@@ -641,7 +641,8 @@ class Trust:
              f"the data {evidence.grid.get('data')} cannot be opened here, so counts come from "
              "class frequencies alone"),
             *of_order[:3],
-            (tested.held < HELD, f"only {held} curves of the pilot predict their own largest size"),
+            (tested.held < HELD,
+             f"in only {held} tests, smaller parts of the pilot predicted its largest"),
             (bool(evidence.unscored),
              f"mAP leaves out {len(evidence.unscored)} of "
              f"{len(evidence.unscored) + len(pool.scored)} classes, which no test image shows, or "

@@ -404,13 +404,15 @@ def better_tests(plan: Decision) -> dict[str, Any] | None:
     half_width of mAP afterwards, and answers if those at hand get further ones. In a project the
     purchase leaves their money and images."""
     test, exist, usual = plan.evidence.test, plan.project.images, plan.curves.usual
-    if not test.small or not test.images or test.half_width <= KNOWN_TO:
+    if not test.small or not test.images or test.uncertain <= KNOWN_TO:
         return None
     bought, project = _certainty(plan), plan.evidence.project is not None
     better = bought and bought[1][2] < min((1 - LEAST_TESTS) * bought[0][2], bought[2][2])
     if better and (not project or bought[1][1] <= plan.left):
         return {"images": 0, "answers": usual + 1, "dollars": bought[1][1],
                 "half_width": bought[1][2]}  # fmt: skip
+    if test.half_width <= KNOWN_TO:  # further images do not help: their labels err as well
+        return None
     each = float(plan.curves.complete.dollars[-1]) / plan.evidence.pool.images
     each += plan.project.image_price
     images = math.ceil(test.images * ((test.half_width / KNOWN_TO) ** 2 - 1))
@@ -507,7 +509,10 @@ def _runners_up(plan: Decision) -> Table:
 def _supposed(plan: Decision) -> Table:
     """The choice for several shares of wrong answers, where the share is unknown."""
     rows = [{"wrong answers": f"{rate:.0%}"} | _row(plan, one) for rate, one in plan.supposed]
-    return _table("If annotators err", [] if _same_if_wrong(plan) else rows)
+    title = "If annotators err (mAP against the test labels as they are)"
+    if plan.evidence.true_labels:
+        title = "If annotators err"
+    return _table(title, [] if _same_if_wrong(plan) else rows)
 
 
 def _same_if_wrong(plan: Decision) -> bool:

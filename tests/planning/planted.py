@@ -6,10 +6,12 @@ are known, and of the method, so that a test knows what every purchase of any pr
 
 import json
 import warnings
+from types import SimpleNamespace
 from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
+from scipy.sparse import vstack
 
 from simkit import data as datasets
 from simkit.annotate.budget import amount_for
@@ -17,6 +19,7 @@ from simkit.annotate.prices import cost, prices
 from simkit.annotate.schemes import spell
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
+from simkit.labels.truth import Truth
 from simkit.results import job_store, method_facts, runs
 from simkit.study.grid import Grid
 
@@ -190,12 +193,19 @@ def _row(labels, truth, scheme, spelled, method, budget, draw, ap, reference, li
     return values
 
 
-def project_map(folder, candidate, *, wrong=(0.0, 0.0), by=0.0):
-    """mAP that a purchase really gives on images of its own that are like the pilot's. wrong: error
-    rates of the labels that are counted; by: loss of logit AP by errors, a number or (L,)."""
+def project_map(folder, candidate, pilot, *, wrong=(0.0, 0.0), by=0.0):
+    """mAP that a purchase really gives with the complete labels of a pilot (its spec), on images of
+    its own that are like the pilot's. wrong: error rates of the labels that are counted; by: loss
+    of logit AP by errors, a number or (L,)."""
     spec = data(folder, candidate.images, seed=7, wrong=wrong)
-    truth = datasets.open(spec).truth["train"]
+    truth, known = (datasets.open(one).truth["train"] for one in (spec, pilot))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         labels = simulate(truth, candidate.option.with_amount(candidate.amount))
-    return float(worse(average_precision(labels, truth, candidate.method), by).mean())
+        whole = simulate(known, "full-subset")
+    both = SimpleNamespace(
+        codes=vstack([labels.codes, whole.codes], format="csr"),
+        asked=np.append(labels.asked, whole.asked),
+    )
+    shown = Truth.of(vstack([truth.present, known.present], format="csr"))
+    return float(worse(average_precision(both, shown, candidate.method), by).mean())

@@ -28,12 +28,11 @@ DOLLARS = tuple(float(d) for d in np.geomspace(30, 2400, 40))
 
 
 def curve(label: str, ceiling: float, start: float, *, chosen: bool = False) -> CurveSeries:
-    """A line that rises from `start` at $30 towards `ceiling`, with three measured runs."""
+    """A line that rises from `start` at $30 towards `ceiling`."""
     median = ceiling - (ceiling - start) * (np.array(DOLLARS) / 30) ** -0.35
     width = np.linspace(0.012, 0.03, len(median))
     low, high = (tuple(median - width), tuple(median + width)) if chosen else ((), ())
-    measured = tuple((x, float(np.interp(x, DOLLARS, median)) + 0.004) for x in (30, 60, 240))
-    return CurveSeries(label, DOLLARS, tuple(median), low, high, measured, chosen)
+    return CurveSeries(label, DOLLARS, tuple(median), low, high, chosen)
 
 
 def example() -> Page:
@@ -46,8 +45,9 @@ def example() -> Page:
         curve("proposals, AN", 0.50, 0.27),
     )
     chart = Chart(
-        lines, (928, 0.5867), 1000, target=0.6, alt="mAP over dollars", note="Dots: runs."
-    )
+        lines, (928, 0.5867), 1000, target=0.6, today=0.31, alt="mAP over dollars",
+        note="Band: 90% interval.",
+    )  # fmt: skip
     runners = Table(
         "Runners-up", ("labels", "method", "mAP", "90 % range"),
         (("FPC, 55 per class", "LL-R", "58.1", "54.9 to 61.2"),
@@ -222,12 +222,10 @@ def test_lines_marks_and_rulers_stand_at_their_data() -> None:
         x, y = drawn[f"median: {line.label}"].get_data()
         np.testing.assert_allclose(x, line.dollars)
         np.testing.assert_allclose(y, 100 * np.array(line.median))
-        x, y = drawn[f"measured: {line.label}"].get_data()
-        np.testing.assert_allclose((x, y / 100), np.transpose(line.measured))
     x, y = drawn["chosen"].get_data()
     assert (float(x[0]), float(y[0])) == (928, pytest.approx(58.67))
     assert set(drawn["budget"].get_xdata()) == {1000}
-    assert set(drawn["target"].get_ydata()) == {60}
+    assert set(drawn["target"].get_ydata()) == {60} and set(drawn["today"].get_ydata()) == {31}
     band = drawn["band"].get_paths()[0].vertices
     chosen = chart.lines[1]
     assert band[:, 1].min() == pytest.approx(100 * min(chosen.low))
@@ -265,7 +263,7 @@ def test_names_of_lines_that_end_together_neither_overlap_nor_leave(name, narrow
 @pytest.mark.parametrize("narrow", [False, True])
 @pytest.mark.parametrize("share", [0.01, 0.1, 1])
 def test_the_label_of_the_purchase_stays_within_the_axes(share, narrow) -> None:
-    lines = [replace(line, dollars=tuple(1e4 * d for d in line.dollars), measured=())
+    lines = [replace(line, dollars=tuple(1e4 * d for d in line.dollars))
              for line in example().chart.lines]  # fmt: skip
     chosen = max(DOLLARS[0], share * DOLLARS[-1]) * 1e4
     chart = replace(example().chart, lines=tuple(lines), chosen=(chosen, 0.55), budget=chosen)

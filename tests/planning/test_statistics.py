@@ -386,7 +386,7 @@ TRUST = {  # changes of the evidence, of the purchase and of the back-test: grad
     "four pools": ({}, {"times": 4.0}, 1.0, "low", "are 4 times the pilot's 300"),
     "a wide range": ({}, {"map": np.linspace(0.4, 0.53, 101)}, 1.0, "medium", "12 points wide"),
     "a narrow range": ({}, {"map": np.linspace(0.4, 0.5, 101)}, 1.0, "high", ""),
-    "bent curves": ({}, {}, 0.7, "medium", "only 7 of 10 curves"),
+    "bent curves": ({}, {}, 0.7, "medium", "only 7 of 10 tests"),
     "straight curves": ({}, {}, 0.75, "high", ""),
 }
 
@@ -400,7 +400,8 @@ def trusted(evidence):
 @pytest.mark.parametrize("case", TRUST)
 def test_trust(pilot, case):
     changes, purchased, held, grade, reason = TRUST[case]
-    curves = curves_of(replace(trusted(pilot), **changes)).with_errors((0.0, 0.0))
+    curves = curves_of(trusted(pilot)).with_errors((0.0, 0.0))
+    curves.evidence = replace(curves.evidence, **changes)
     one = replace(purchase("full-subset", 9, np.full(9, 0.5), times=1.0), **purchased)
     made = Trust.of(one, curves, Backtest(10, held, 0.01))
     assert made.grade == grade and (reason in " ".join(made.reasons)) and not made.sparse
