@@ -46,13 +46,13 @@ class Staff:
     people: InitVar[int | str | None] = None
 
     def __post_init__(self, people: int | str | None) -> None:
-        if people is None:
-            return
-        if self.annotators is not None:
-            raise BadInput("annotators and people, its earlier name, are both given; leave people "
-                           "out")  # fmt: skip
-        warnings.warn("people is now called annotators", stacklevel=3)
-        object.__setattr__(self, "annotators", people)
+        if people is not None:
+            if self.annotators is not None:
+                raise BadInput("annotators and people, its earlier name, are both given; leave "
+                               "people out")  # fmt: skip
+            warnings.warn("people is now called annotators", stacklevel=3)
+            object.__setattr__(self, "annotators", people)
+        _ = self.week  # raises for numbers that cannot be
 
     @property
     def number(self) -> int:

@@ -408,7 +408,7 @@ def better_tests(plan: Decision) -> dict[str, Any] | None:
         return None
     bought, project = _certainty(plan), plan.evidence.project is not None
     better = bought and bought[1][2] < min((1 - LEAST_TESTS) * bought[0][2], bought[2][2])
-    if better and (not project or bought[1][1] <= plan.left):
+    if better and bought[1][1] <= (plan.left if project else plan.project.dollars):
         return {"images": 0, "answers": usual + 1, "dollars": bought[1][1],
                 "half_width": bought[1][2]}  # fmt: skip
     if test.half_width <= KNOWN_TO:  # further images do not help: their labels err as well

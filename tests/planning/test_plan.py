@@ -214,9 +214,8 @@ def test_plans_say_what_wrong_test_labels_do_to_map(pilot):
     made = replace(on_photographs(pilot), test=erring.evidence.test)
     made = plan(made, 60, images=POOL, prices="openimages", errors=(0.05, 0.05))
     further = "Buy a further answer to every question about the test images"
-    assert further not in answers(made)["Next step"]  # mAP is known well enough
-    few = replace(made.evidence, test=replace(erring.evidence.test, half_width=6.0))
-    made = plan(few, 60, images=POOL, prices="openimages", errors=(0.05, 0.05))
+    assert further not in answers(made)["Next step"]  # they cost more than the budget
+    made = plan(made.evidence, 600, images=POOL, prices="openimages", errors=(0.05, 0.05))
     assert further in answers(made)["Next step"]
 
 
@@ -328,9 +327,7 @@ def test_the_pilot_was_paid_at_the_wage_of_the_list(pilot):
 
 
 def test_runners_up_are_as_cheap_as_their_map_allows(pilot):
-    """Of each option the cheapest purchase by the rule of the choice; one that is probably better
-    is explained."""
-    explained = 0
+    """Of each option the cheapest purchase by the rule of the choice."""
     for budget in (40, 200, 500, 2000):
         made = plan(pilot, budget, images=3000, prices="openimages")
         best = max(made.choice.every, key=lambda one: one.median)
@@ -340,10 +337,6 @@ def test_runners_up_are_as_cheap_as_their_map_allows(pilot):
             assert one.dollars >= made.chosen.dollars - 0.005 or one not in good
             if one not in good:
                 assert one.median == max(other.median for other in alike)
-            if (chance := (one.map > made.chosen.map).mean()) >= 0.5:
-                explained += 1
-                assert f"is better with {chance:.0%} probability, but" in answers(made)["Money"]
-    assert explained
 
 
 def test_missing_test_images_are_the_first_step_where_money_is_left(pilot, tmp_path):
