@@ -220,7 +220,7 @@ def test_unknown_errors_are_the_first_reason_and_three_shares_are_shown(erring, 
 
 
 def test_where_no_share_changes_the_purchase_one_sentence_says_so(erring):
-    for dollars, same in ((4, True), (300, False)):
+    for dollars, same in ((0.24, True), (300, False)):
         made = planned(erring, dollars, 2000, None)
         text = made.text(width=10_000, details=True)
         assert ("If annotators err" in text) != same
