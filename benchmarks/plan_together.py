@@ -1,0 +1,452 @@
+"""Is mAP of a pilot's complete labels and a purchase together what a plan says?
+
+    SIMKIT_DATA=... python benchmarks/plan_together.py --runs FOLDER    # ten minutes on one core
+    python benchmarks/plan_together.py --quick                          # a minute; does it work?
+
+In a project models are trained on the complete labels of the pilot and on those of the order.
+Stated is what a plan says (`Curves.with_labels_so_far`). Beside it stand single rules. *Counts*:
+the known labels of both add up, over the images of both, and the method sees the mean share of
+known labels. *Asked*: the same over the images of the pilot and those of the order about which a
+question is asked, as models are trained on no others. *Worth*: each part is worth a number of
+completely labelled images, and these numbers add. *Lower* is the lower mAP of asked and worth,
+*mean* their mean in logit mAP. Where the number of images is the amount (one name an image,
+complete labels) there is only worth.
+
+Pilots of 150 and 300 images, two of each, are compared in three draws. Orders of 300 and 1,500
+other images have four sizes of each scheme: from 5 labels (of FPC, present ones) a class, or 5 % of
+the images, to nearly all. Each method is trained on the labels of a pilot and of an order together,
+with the settings of the comparison, in two draws; pilots and orders are scored on the same test
+images. `scenes` are the drawings that ship with simkit; `photographs` the VOC 2012 animals of
+SIMKIT_DATA, trained in as many epochs as plan_worlds.py says; classes that fewer than 40 images
+show are left out.
+
+Some errors are those of the growth of complete labels beyond a pilot (benchmarks/growth.py), which
+no rule can mend. So each rule is judged once more with the growth that was measured: the mAP of the
+pilot with complete labels of further images.
+
+What is predicted is mAP before the noise of a draw. Ranges "before noise" are those of this mean,
+ranges "as stated" those that a plan shows, of a single model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import measuring
+import numpy as np
+import plan_worlds
+import torch
+from plan_erring import World
+from scipy.sparse import csr_array, vstack
+from scipy.special import expit, logit
+
+import simkit.data
+from simkit import metrics
+from simkit.annotate.prices import cost, prices
+from simkit.annotate.simulate import simulate
+from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
+from simkit.labels.truth import Truth
+from simkit.learn import methods
+from simkit.learn.inputs import FeatureInputs
+from simkit.learn.stack import scores_of_all
+from simkit.learn.task import Task
+from simkit.learn.train import train_stack
+from simkit.planning.choose import UNSEEN
+from simkit.planning.costs import count
+from simkit.planning.curves import LARGEST, Array, Curves, FullCurve
+from simkit.planning.evidence import Evidence, LabelOption, Pair
+from simkit.study.compare import compare
+from simkit.study.grid import Grid
+
+SCHEMES = ("single-positive", "rpa", "fpc", "full-subset")
+METHODS = ("an", "ll-r", "lsan")
+PRICES = "careful"
+OF_PILOTS = (0.02, 0.06, 0.2, 0.6)  # shares of the price of complete labels
+PILOTS, REPEATS, ORDERS, DRAWS = (150, 300), 2, (300, 1500), 2
+SIZES = ("least", "second", "third", "most")
+FEW, MOST, OF_IMAGES = 5, 0.9, 0.05  # labels a class; share of all; least share of the images
+SMALL = 0.1  # share of an order's labels
+Rows = np.ndarray[Any, Any]  # of the images of a world
+RULES = ("stated", "counts", "worth", "asked", "lower", "mean", "pilot alone")
+SHOWN = RULES[:4]
+
+
+@dataclass(frozen=True)
+class Together:
+    """Labels of a pilot and an order, mAP in points.
+
+    `known` is the order's known labels as a share of those of all images that it may ask about,
+    `offered` whether a plan would offer it. By rule: `bands` are the 5, 50 and 95 % quantiles
+    before noise, `stated` the 5 and 95 % of a single model, `known_growth` medians.
+    """
+
+    world: str
+    pilot: int
+    repeat: int
+    order: int
+    scheme: str
+    size: str
+    method: str
+    known: float
+    offered: bool
+    measured: float
+    bands: dict[str, Array]
+    stated: dict[str, Array]
+    known_growth: dict[str, float]
+
+    def error(self, rule: str) -> float:
+        return float(self.bands[rule][1] - self.measured)
+
+    def rule_error(self, rule: str) -> float:
+        """With growth as it came out."""
+        return self.known_growth[rule] - self.measured
+
+    def held(self, rule: str, *, stated: bool = False) -> bool:
+        band = (self.stated if stated else self.bands)[rule]
+        return bool(band[0] - 1e-9 <= self.measured <= band[-1] + 1e-9)
+
+    @property
+    def by_images(self) -> bool:
+        """Whether the number of images is the amount."""
+        return "counts" not in self.bands
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is run: numbers of images, and the draws of a comparison."""
+
+    pilots: Sequence[int] = PILOTS
+    repeats: int = REPEATS
+    orders: Sequence[int] = ORDERS
+    draws: int = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Bought:
+    """Labels of an order of so many images."""
+
+    images: int
+    scheme: str
+    size: str
+    draw: int
+    labels: PartialLabels
+
+    @property
+    def known(self) -> float:
+        return float(self.labels.codes.nnz / np.prod(self.labels.shape))
+
+
+def settings(world: World, images: int) -> World:
+    """Trained as in plan_worlds.py: photographs in as many steps, scenes as in the demo."""
+    if world.name == "scenes":
+        return world
+    epochs = min(60, max(12, 12 * plan_worlds.ENOUGH // images))
+    return replace(world, train=replace(world.train, epochs=epochs))
+
+
+def compared(world: World, folder: Path, rows: Any, draws: int) -> Evidence:
+    """The comparison of a pilot."""
+    source = settings(world, len(rows[0])).source(folder, rows, None)
+    if not (folder / "table.parquet").is_file():
+        data = simkit.data.open(source["data"])
+        whole = cost(simulate(data.truth["train"], "full-subset"), PRICES).dollars
+        budgets = tuple(round(part * whole, 2) for part in OF_PILOTS)
+        grid = Grid(SCHEMES, METHODS, budgets=budgets, draws=draws, **source)
+        for failure in compare(grid, out=folder, workers=1).failures:
+            print(f"failed: {failure}", file=sys.stderr)
+    evidence = Evidence.of(folder)
+    return replace(evidence, pool=replace(evidence.pool, machine=None))
+
+
+def bought(truth: Truth) -> Iterator[Bought]:
+    """Every order of these images."""
+    N, L = truth.shape
+    at = np.linspace(0, 1, len(SIZES))
+    for draw in range(DRAWS):
+        for scheme in SCHEMES:
+            option = LabelOption.of(scheme)
+            if option.amount == "images":
+                least = FEW * L / N if scheme == "single-positive" else OF_IMAGES
+                start, stop = min(least, 0.5) * N, float(N)
+            elif option.counted:
+                start, stop = float(FEW), float(truth.counts.max())
+            else:
+                start, stop = FEW / N, MOST
+            for size, amount in zip(SIZES, start * (stop / start) ** at, strict=True):
+                images = round(amount) if option.amount == "images" else 1.0
+                labels = simulate(
+                    truth, option.with_amount(float(amount)), images=images, draw=draw
+                )
+                yield Bought(N, scheme, size, draw, labels)
+
+
+def measured(world: World, pilot: Rows, order: Rows, test: Rows, every: Sequence[Bought]) -> Array:
+    """(K, M, L) AP of each purchase and method, after learning from the pilot and the purchase."""
+    complete = np.where(world.labels[pilot].toarray(), 1, -1).astype(np.int8)
+    rows = np.concatenate([pilot, order])
+    inputs, on_test = FeatureInputs(world.values[rows]), FeatureInputs(world.values[test])
+    present, ones = csr_array(world.labels[test]), np.ones(len(pilot), bool)
+    groups: dict[bytes, list[int]] = {}
+    for k, one in enumerate(every):  # the same images and order of images: one stack
+        groups.setdefault(one.labels.asked.tobytes() + bytes([one.draw]), []).append(k)
+    found: list[Any] = [None] * len(every)
+    for group in groups.values():
+        runs = []
+        for k in group:
+            labels = every[k].labels
+            task = Task(
+                PartialLabels.of(
+                    vstack([csr_array(complete), labels.codes]),
+                    asked=np.append(ones, labels.asked), history=labels.history,
+                ), inputs,
+            )  # fmt: skip
+            runs += [(task, methods.make(name)) for name in METHODS]
+        images = len(pilot) + int(every[group[0]].labels.asked.sum())
+        train = settings(world, images).train
+        trained = train_stack(runs, settings=train, draw=every[group[0]].draw)
+        ap = [metrics.average_precision(one, present)
+              for one in np.asarray(scores_of_all(trained, on_test))]  # fmt: skip
+        for place, k in enumerate(group):
+            found[k] = ap[place * len(METHODS) : (place + 1) * len(METHODS)]
+    return np.array(found)
+
+
+def rules(curves: Curves, pair: Pair, one: Bought) -> tuple[dict[str, Array], bool]:
+    """(R,) mean mAP of pilot and purchase together, by rule, and whether a plan offers it."""
+    option, evidence = pair[0], curves.evidence
+    pool, scored, full = evidence.pool.images, evidence.pool.scored, curves.full(pair)
+    bill, N = curves.purchases[option], one.images
+    whole = full.end[:, None]
+    if option.amount == "images":
+        number = float(one.labels.asked.sum())
+        times, limit = np.array([number / pool]), min(N / pool + 1, LARGEST)
+        present, absent = bill.present[-1][None], bill.absent[-1][None]
+        least = min((size.amount for size in evidence.cells.get(pair, ())), default=1.0)
+        offered = number * UNSEEN >= min(least, pool)
+    else:
+        times = np.array([N / pool])
+        present, absent = (
+            one.labels.per_class(sign)[scored].astype(float)[None] / times[0]
+            for sign in (PRESENT, ABSENT)
+        )
+        u = curves.shares(pair, present, absent)[0]
+        offered = bool(UNSEEN * u >= curves.cell(pair).u[0])
+    stated = curves.with_labels_so_far(pair, present, absent, times, N)
+    found = {"stated": stated, "pilot alone": whole}
+    worth = full.together(curves(pair, present, absent, times), whole)
+
+    def counts(more: float) -> Array:
+        total = np.array([more + 1])
+        known = [
+            np.minimum((part * times[:, None] + complete) / total, complete)
+            for part, complete in zip((present, absent), bill.complete, strict=True)
+        ]
+        return curves(pair, known[0], known[1], total)
+
+    if option.amount == "images":
+        found["worth"] = np.minimum(worth, full(np.array([limit])))
+    else:
+        found |= {"counts": counts(one.images / pool), "worth": worth}
+        found["asked"] = asked = counts(one.labels.asked.sum() / pool)
+        found["lower"] = np.minimum(asked, worth)
+        found["mean"] = expit((logit(asked) + logit(worth)) / 2)
+    return found, offered
+
+
+class KnownGrowth(FullCurve):
+    """Complete labels through the measured mAP of the pilot with complete labels of others."""
+
+    known: tuple[Array, Array]  # logarithms of the times the pool, and (K,) logit mAP there
+
+    def logit(self, times: Array) -> Array:
+        modelled, (at, values) = super().logit(times), self.known
+        ends = super().logit(np.exp(at))
+        log = np.log(np.maximum(times, 1.0))
+        more = [np.interp(log, np.append(0.0, at), np.append(0.0, one)) for one in values - ends]
+        return np.asarray(modelled + np.array(more))
+
+
+def with_growth(curves: Curves, whole: dict[str, tuple[Array, Array]]) -> Curves:
+    """The same curves where the growth of complete labels is known, by method."""
+
+    class Known(Curves):
+        def _full_of(self, option: LabelOption, method: str) -> FullCurve:
+            modelled = super()._full_of(option, method)
+            made = KnownGrowth(**{f.name: getattr(modelled, f.name) for f in fields(modelled)})
+            object.__setattr__(made, "known", whole[method])
+            return made
+
+    return Known(curves.evidence, curves.purchases)
+
+
+def judged(world: World, folder: Path, plan: Plan) -> Iterator[Together]:
+    """All predictions in a world, with what came out."""
+    rows = np.arange(len(world.values))
+    largest, most = max(plan.orders), max(plan.pilots)
+    test = rows[largest + plan.repeats * most :]
+    orders = {n: [*bought(Truth.of(world.labels[rows[:n]]))] for n in plan.orders}
+    for repeat in range(plan.repeats):
+        first = largest + repeat * most
+        for images in plan.pilots:
+            pilot = rows[first : first + images]
+            place = folder / f"{world.name}-{images}-{repeat}"
+            evidence = compared(world, place, (pilot, test), plan.draws)
+            options = dict.fromkeys(option for option, _ in evidence.cells)
+            bills = {one: count(one, evidence.pool, prices(PRICES)) for one in options}
+            scores: dict[tuple[Any, ...], list[Array]] = {}  # (M,) of each draw
+            for n, every in orders.items():
+                file = place / f"together-{n}.npy"
+                if not file.is_file():
+                    np.save(file, measured(world, pilot, rows[:n], test, every))
+                ap = np.nanmean(np.load(file)[..., evidence.pool.scored], axis=2)
+                for one, score in zip(every, evidence.test.on_new_images(ap), strict=True):
+                    scores.setdefault((n, one.scheme, one.size), []).append(score)
+            curves = Curves(evidence, bills)
+            assert curves.with_pilot
+            both = curves, with_growth(curves, _growth(orders, scores, images))
+            for n, every in orders.items():
+                for one in every[: len(every) // DRAWS]:  # of the first draw
+                    got = np.mean(scores[n, one.scheme, one.size], axis=0)
+                    yield from _judged((world.name, repeat), both, one, got)
+            print(f"{world.name}, pilot {repeat} of {images} images", file=sys.stderr, flush=True)
+
+
+def _growth(
+    orders: dict[int, list[Bought]], scores: dict[tuple[Any, ...], list[Array]], pool: int
+) -> dict[str, tuple[Array, Array]]:
+    """What complete labels of pilot and order give, ascending, by method."""
+    sizes: dict[float, list[Array]] = {}
+    for n, every in orders.items():
+        for one in every:
+            if one.scheme == "full-subset":
+                at = float(np.log1p(one.labels.asked.sum() / pool))
+                sizes[at] = [*sizes.get(at, []), np.mean(scores[n, one.scheme, one.size], axis=0)]
+    times = sorted(sizes)
+    values = np.maximum.accumulate([np.mean(sizes[one], axis=0) for one in times])
+    return {m: (np.array(times), logit(values[:, k])) for k, m in enumerate(METHODS)}
+
+
+def _judged(
+    where: tuple[str, int], both: tuple[Curves, Curves], one: Bought, got: Array
+) -> Iterator[Together]:
+    """Predictions of one purchase by all methods, with growth as modelled and as measured."""
+    curves, known = both
+    for method, score in zip(METHODS, got.tolist(), strict=True):
+        pair = LabelOption.of(one.scheme), method
+        found, offered = rules(curves, pair, one)
+        medians = {r: 100 * float(np.median(v)) for r, v in rules(known, pair, one)[0].items()}
+        bands = {rule: 100 * np.quantile(v, [0.05, 0.5, 0.95]) for rule, v in found.items()}
+        stated = {rule: 100 * np.quantile(curves.as_scored(pair, v), [0.05, 0.95])
+                  for rule, v in found.items()}  # fmt: skip
+        yield Together(
+            where[0], curves.evidence.pool.images, where[1], one.images, one.scheme, one.size,
+            method, one.known, bool(offered), 100 * score, bands, stated, medians,
+        )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------- tables
+
+By = Callable[[Together], str]
+
+
+def judgement(part: Sequence[Together], rule: str) -> list[str]:
+    """Errors of a rule and its ranges, and its errors with known growth."""
+    errors, own = (np.array([getattr(one, of)(rule) for one in part])
+                   for of in ("error", "rule_error"))  # fmt: skip
+    held = [np.mean([one.held(rule, stated=stated) for one in part]) for stated in (False, True)]
+    width = np.mean([np.ptp(one.stated[rule]) for one in part])
+    return [f"{errors.mean():+.1f}", f"{np.median(abs(errors)):.1f}", *(f"{x:.0%}" for x in held),
+            f"{width:.1f}", f"{own.mean():+.1f}", f"{np.median(abs(own)):.1f}",
+            f"{np.sqrt((own**2).mean()):.1f}"]  # fmt: skip
+
+
+def groups(every: Sequence[Together], by: By) -> dict[str, list[Together]]:
+    found: dict[str, list[Together]] = {}
+    for one in every:
+        found.setdefault(by(one), []).append(one)
+    return found
+
+
+def by_rule(every: Sequence[Together], rules: Sequence[str]) -> None:
+    """A row for each world and rule."""
+    heads = ("predicted - measured", "median error", "held", "held as stated", "width as stated",
+             "known growth: predicted - measured", "median error", "root mean square")  # fmt: skip
+    rows = [
+        (f"{world}: {rule}", *judgement(part, rule))
+        for world, part in groups(every, lambda one: one.world).items() for rule in rules
+    ]  # fmt: skip
+    print()
+    measuring.table((f"world: rule ({len(every)} purchases)", *heads), rows)
+
+
+def detail(title: str, every: Sequence[Together], by: By, rules: Sequence[str]) -> None:
+    """A row for each group; of each rule predicted minus measured, median error, held as stated."""
+    rows = []
+    for name, part in groups(every, by).items():
+        cells = []
+        for rule in rules:
+            made = judgement(part, rule)
+            cells.append(f"{made[0]}, {made[1]}, {made[3]}")
+        known, got = (np.mean([getattr(o, of) for o in part]) for of in ("known", "measured"))
+        gain = got - np.mean([one.bands["pilot alone"][1] for one in part])
+        rows.append((name, f"{len(part)}", f"{100 * known:.1f}", f"{got:.1f}", f"{gain:+.1f}",
+                     *cells))  # fmt: skip
+    print()
+    heads = ("purchases", "labels known, %", "measured", "above the pilot", *rules)
+    measuring.table((title, *heads), rows)
+
+
+def report(every: Sequence[Together]) -> None:
+    """Print all tables."""
+    options = [one for one in every if not one.by_images]
+    images = [one for one in every if one.by_images]
+    print("\n## RPA and FPC")
+    by_rule(options, RULES)
+    detail("world, scheme, size", options, lambda o: f"{o.world}, {o.scheme}, {o.size}", SHOWN)
+    detail("world, scheme, method", options, lambda o: f"{o.world}, {o.scheme}, {o.method}", SHOWN)
+    detail("world, pilot, order", options, lambda o: f"{o.world}, {o.pilot}, {o.order:,}", SHOWN)
+    detail("offered by a plan", options, lambda o: "yes" if o.offered else "no", SHOWN)
+    print(f"\n## Few labels on many images: RPA and FPC with less than {SMALL:.0%} of all labels")
+    small = [one for one in options if one.known < SMALL]
+    by_rule(small, RULES)
+    detail("world, scheme, method", small, lambda o: f"{o.world}, {o.scheme}, {o.method}", SHOWN)
+    print("\n## The number of images is the amount")
+    by_rule(images, ("worth", "pilot alone"))
+    detail("world, scheme, size", images, lambda o: f"{o.world}, {o.scheme}, {o.size}", ("worth",))
+    detail("scheme, method", images, lambda o: f"{o.scheme}, {o.method}", ("worth",))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=Path, help="folder that keeps the comparisons and results")
+    parser.add_argument("--worlds", nargs="+", default=["scenes", "photographs"])
+    parser.add_argument("--quick", action="store_true", help="few runs, in a folder of their own")
+    parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
+    wants = parser.parse_args()
+    if wants.runs is None and not wants.quick:
+        sys.exit("name a folder with --runs, or ask for --quick")
+    warnings.simplefilter("ignore")  # UserWarning, and means of classes without images
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
+    worlds = ["scenes"] if wants.quick else wants.worlds
+    plan = Plan((100,), 1, (300,), 2) if wants.quick else Plan()
+    found: list[Together] = []
+    with tempfile.TemporaryDirectory() as spare:
+        folder = Path(spare) if wants.quick else wants.runs
+        for name in worlds:
+            images = max(plan.orders) + plan.repeats * max(plan.pilots)
+            found += judged(World.of(name, images), folder, plan)
+    report(found)
+    sizes = {name: sum(one.world == name for one in found) for name in worlds}
+    measuring.finish("plan_together", as_json=wants.json, equal=True, ratios={}, sizes=sizes)
+
+
+if __name__ == "__main__":
+    main()
