@@ -238,7 +238,8 @@ def rules(curves: Curves, pair: Pair, one: Bought) -> tuple[dict[str, Array], bo
         )
         u = curves.shares(pair, present, absent)[0]
         offered = bool(UNSEEN * u >= curves.cell(pair).u[0])
-    stated = curves.with_labels_so_far(pair, present, absent, times, N)
+    asked = np.array([one.labels.asked.sum() / pool])
+    stated = curves.with_labels_so_far(pair, present, absent, times, asked, images=N)
     found = {"stated": stated, "pilot alone": whole}
     worth = full.together(curves(pair, present, absent, times), whole)
 

@@ -219,9 +219,10 @@ def _on_grid(
 ) -> Iterator[Candidate]:
     """The purchases of a grid that can be judged."""
     columns = grid.present, grid.absent, grid.times
-    value = curves.with_labels_so_far(pair, *columns, project.images)
+    asked = grid.asked * grid.times / curves.evidence.pool.images
+    value = curves.with_labels_so_far(pair, *columns, asked, images=project.images)
     if (gain := curves.gain(pair[1], answers, grid.times)).any():
-        value = expit(logit(value) + gain * curves.share_of_new(pair[0], grid.times))
+        value = expit(logit(value) + gain * curves.share_of_new(pair[0], asked))
     value = curves.as_scored(pair, value)[curves.kept]
     medians = np.median(value, axis=0).tolist()
     for k in np.flatnonzero(_offered(curves, pair, answers, grid, project)).tolist():

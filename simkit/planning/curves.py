@@ -228,40 +228,50 @@ class Curves:
         return np.asarray(self.as_scored(self.trained, self.base[:, None])[self.kept, 0])
 
     def with_labels_so_far(
-        self, pair: Pair, present: Array, absent: Array, times: Array, images: int | None = None
-    ) -> Array:
+        self, pair: Pair, present: Array, absent: Array, times: Array, asked: Array,
+        *, images: int | None = None,
+    ) -> Array:  # fmt: skip
         """(R, M) mean mAP of one model on these labels and all labels so far.
 
-        These are at least those of the pilot; see `with_pilot`. Arrays are those of `__call__`;
-        images: the number of all images besides the pilot's. Further labels of the option of
-        earlier rounds contain those. The labels and those so far are each worth some number of
-        completely labelled images, and these add. Unless images are the amount, the counts add as
-        well: the method then sees the mean share of known labels of all images. The lower mAP of
-        the two counts, as many images with few labels can spoil a few complete ones, and as a few
-        labels do not make complete labels of the pilot serve more images (see docs/planning.md).
+        These are at least those of the pilot; see `with_pilot`. Further labels of the option of
+        earlier rounds contain those. If images are the amount, the labels and those so far are each
+        worth some number of completely labelled images, and these add. Otherwise the counts add,
+        over all images with a question, as models are trained on no others: they see the mean share
+        of known labels of these images (benchmarks/plan_together.py).
+
+        Parameters
+        ----------
+        present, absent, times
+            Those of `__call__`.
+        asked
+            (M,) images with a question as a multiple of the pool.
+        images
+            Number of all images besides the pilot's.
         """
         option, _ = pair
         received, full, pool = self.evidence.received, self.full(pair), self.evidence.pool.images
         more = received if received is not None and received.option != option else None
-        value = self(pair, present, absent, times)
-        if more is not None:
-            value = full.together(value, self.base[:, None])
-        elif self.with_pilot:
-            value = full.together(value, full.end[:, None])
-        else:
-            return value
+        if more is None and not self.with_pilot:
+            return self(pair, present, absent, times)
+        limit = math.inf if images is None else images / pool
         if option.amount == "images":
-            limit = math.inf if images is None else images / pool + self.with_pilot
-            return np.minimum(value, full(np.array([min(limit, LARGEST)])))
+            others = full.end if more is None else self.base
+            value = full.together(self(pair, present, absent, times), others[:, None])
+            return np.minimum(value, full(np.array([min(limit + self.with_pilot, LARGEST)])))
         counts = [present * times[:, None], absent * times[:, None]]
-        total, complete = times + self.with_pilot, self.purchases[option].complete
-        if self.with_pilot:
-            counts = [count + whole for count, whole in zip(counts, complete, strict=True)]
+        total, complete = asked, self.purchases[option].complete
+        if self.evidence.grid.get("unasked") == "absent":  # trained on all images
+            total = times
         if more is not None:
             counts = [counts[0] + more.present, counts[1] + more.absent]
-            total = np.maximum(times, self._times(more)) + self.with_pilot
+            # About other images, as far as there are any.
+            before = more.asked / pool
+            total = np.minimum(total + before, np.maximum(np.maximum(total, before), limit))
+        if self.with_pilot:
+            counts = [count + whole for count, whole in zip(counts, complete, strict=True)]
+            total = total + 1
         known = [np.minimum(counts[k] / total[:, None], complete[k]) for k in (0, 1)]
-        return np.minimum(self(pair, known[0], known[1], total), value)
+        return self(pair, known[0], known[1], total)
 
     def with_errors(self, errors: Errors) -> Curves:
         """The same curves for annotators with these error rates."""
@@ -311,15 +321,15 @@ class Curves:
         far = np.sqrt(np.maximum(np.log10(times), 0.0))
         return np.asarray(saved * slope[:, None] * np.exp(GROWN * grown[:, None] * far))
 
-    def share_of_new(self, option: LabelOption, times: Array) -> Array:
-        """(M,) share of a purchase of `times` the pool's images among all labels trained on: those
-        so far, of a project's pilot and of earlier rounds, keep their answers."""
+    def share_of_new(self, option: LabelOption, asked: Array) -> Array:
+        """(M,) share of a purchase that asks about `asked` times the pool's images among all labels
+        trained on: those so far, of the pilot and of earlier rounds, keep their answers."""
         received, before = self.evidence.received, 0.0
         if received is not None:
-            before = self._times(received)
+            before = received.asked / self.evidence.pool.images
             if received.option == option:  # whose further labels contain those so far
-                times = np.maximum(times - before, 0.0)
-        return np.asarray(times / (times + before + self.with_pilot))
+                asked = np.maximum(asked - before, 0.0)
+        return np.asarray(asked / (asked + before + self.with_pilot))
 
     def _errors_so_far(self) -> tuple[Errors, Array]:
         """Error rates of the pilot's labels, and (L',) true shares of images with each class."""
@@ -369,7 +379,8 @@ class Curves:
     def _received(self, received: Received) -> Array:
         """(R, 1) mean mAP of labels of earlier rounds, in a project with those of its pilot."""
         columns = self._columns(received.option, received, self._times(received))
-        return self.with_labels_so_far((received.option, received.method), *columns)
+        asked = np.array([received.asked / self.evidence.pool.images])
+        return self.with_labels_so_far((received.option, received.method), *columns, asked)
 
     def had(self, option: LabelOption) -> int:
         """Number of images about which earlier rounds of this option asked."""

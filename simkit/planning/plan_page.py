@@ -179,13 +179,10 @@ def described(plan: Decision, one: Candidate) -> str:
         how, name = _searching(plan, option), option.part.name
         text = f"up to {numbered(one.amount, 'image')} of each class, found by searching {images}"
         text += f"{how} ({name})"
-    elif option.amount == "keep":
-        what = "present labels" if option.part.name == "fraction-of-positives" else "labels"
-        text = f"{getattr(part, option.amount):.1%} of all {what} of {images} ({option.scheme})"
     else:
-        name, _, settings = option.scheme.rstrip(")").partition("(")
-        settings = f"{settings}, " if settings else ""
-        text = f"{name}({settings}{option.amount}={getattr(part, option.amount):.3g}) on {images}"
+        value = getattr(part, option.amount)
+        value = f"{value:.1%}" if isinstance(value, float) else f"{value:,}"
+        text = f"{option.scheme} labels ({option.amount} {value}) of {images}"
     usual = option.habits.workers or plan.curves.usual
     return text if one.answers.number == usual else f"{text}, {one.answers}"
 

@@ -240,7 +240,7 @@ def test_the_chosen_line_and_four_others_are_drawn() -> None:
     drawn = artists(replace(chart, lines=more, target=None))
     assert sum(label.startswith("median") for label in drawn) == 5
     assert "median: line 8" in drawn and "target" not in drawn
-    assert artists(replace(chart, lines=())).keys() == {"chosen", "budget", "target"}
+    assert artists(replace(chart, lines=())).keys() == {"chosen", "budget", "target", "today"}
 
 
 @pytest.mark.parametrize("narrow", [False, True])
