@@ -4,7 +4,7 @@
     python benchmarks/plan_together.py --quick                          # a minute; does it work?
 
 In a project models are trained on the complete labels of the pilot and on those of the order.
-Stated is what a plan says (`Curves.with_labels_so_far`). Beside it stand single rules. *Counts*:
+Stated is what a plan says (`Curves.with_labels_so_far`); beside it stand single rules. *Counts*:
 the known labels of both add up, over the images of both, and the method sees the mean share of
 known labels. *Asked*: the same over the images of the pilot and those of the order about which a
 question is asked, as models are trained on no others. *Worth*: each part is worth a number of

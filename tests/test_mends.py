@@ -385,7 +385,7 @@ COMMANDS = [
     mend("plan runs --budget 5 --classes 80", "leave (--classes) out", "- {}"),
     mend("plan runs --budget 5 --confidence 80%", "needs (--target).*leave (--confidence) out",
          "+ {0} 10", "- {1}"),
-    mend("plan photos --budget 5", "resume `(simkit compare)`, or give the folder that it wrote to",
+    mend("plan photos --budget 5", "give the folder that `(simkit compare)` wrote to",
          "photos => runs"),
     mend("order --data folder:photos --out z --plan plan.json", "(--images 24), or order",
          "plan runs --budget 5 {}"),

@@ -52,7 +52,6 @@ class Staff:
                                "people out")  # fmt: skip
             warnings.warn("people is now called annotators", stacklevel=3)
             object.__setattr__(self, "annotators", people)
-        _ = self.week  # raises for numbers that cannot be
 
     @property
     def number(self) -> int:

@@ -182,7 +182,7 @@ def plan(
         For folders without finished runs or of different data, and for a budget below the cost of
         any purchase that the pilot can predict.
     """
-    listed = staff.prices(prices)
+    listed, _ = staff.prices(prices), staff.week  # both are checked before anything is read
     reach, confidence = target if isinstance(target, tuple) else (target, 0.8)
     money = quantities.dollars(budget, "budget")
     rates = None if errors is None else quantities.rates(errors, "errors")
