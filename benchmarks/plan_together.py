@@ -26,6 +26,10 @@ pilot with complete labels of further images.
 
 What is predicted is mAP before the noise of a draw. Ranges "before noise" are those of this mean,
 ranges "as stated" those that a plan shows, of a single model.
+
+*The choice*: among the measured purchases that a plan would offer, by three price lists and for
+budgets from 2 % of the dearest one to all of it. Regret is what the best of them within the budget
+gives more than the chosen one.
 """
 
 from __future__ import annotations
@@ -58,7 +62,7 @@ from simkit.learn.inputs import FeatureInputs
 from simkit.learn.stack import scores_of_all
 from simkit.learn.task import Task
 from simkit.learn.train import train_stack
-from simkit.planning.choose import UNSEEN
+from simkit.planning.choose import UNSEEN, Candidate, Request, choose
 from simkit.planning.costs import count
 from simkit.planning.curves import LARGEST, Array, Curves, FullCurve
 from simkit.planning.evidence import Evidence, LabelOption, Pair
@@ -76,6 +80,8 @@ SMALL = 0.1  # share of an order's labels
 Rows = np.ndarray[Any, Any]  # of the images of a world
 RULES = ("stated", "counts", "worth", "asked", "lower", "mean", "pilot alone")
 SHOWN = RULES[:4]
+LISTS, BUDGETS = ("hourly", "careful", "openimages"), (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0)
+Choices = dict[tuple[str, int, int, str], list[tuple[Candidate, float]]]  # with measured mAP
 
 
 @dataclass(frozen=True)
@@ -287,8 +293,8 @@ def with_growth(curves: Curves, whole: dict[str, tuple[Array, Array]]) -> Curves
     return Known(curves.evidence, curves.purchases)
 
 
-def judged(world: World, folder: Path, plan: Plan) -> Iterator[Together]:
-    """All predictions in a world, with what came out."""
+def judged(world: World, folder: Path, plan: Plan, choices: Choices) -> Iterator[Together]:
+    """All predictions in a world, with what came out; adds its purchases to `choices`."""
     rows = np.arange(len(world.values))
     largest, most = max(plan.orders), max(plan.pilots)
     test = rows[largest + plan.repeats * most :]
@@ -316,6 +322,9 @@ def judged(world: World, folder: Path, plan: Plan) -> Iterator[Together]:
                 for one in every[: len(every) // DRAWS]:  # of the first draw
                     got = np.mean(scores[n, one.scheme, one.size], axis=0)
                     yield from _judged((world.name, repeat), both, one, got)
+                    for name in LISTS:
+                        part = choices.setdefault((world.name, images, repeat, name), [])
+                        part += _offered(curves, one, got, cost(one.labels, name).dollars)
             print(f"{world.name}, pilot {repeat} of {images} images", file=sys.stderr, flush=True)
 
 
@@ -350,6 +359,65 @@ def _judged(
             where[0], curves.evidence.pool.images, where[1], one.images, one.scheme, one.size,
             method, one.known, bool(offered), 100 * score, bands, stated, medians,
         )  # fmt: skip
+
+
+def _offered(
+    curves: Curves, one: Bought, got: Array, dollars: float
+) -> Iterator[tuple[Candidate, float]]:
+    """A purchase with each method that a plan would offer, with its measured mAP."""
+    none = np.zeros(1)
+    for method, score in zip(METHODS, got.tolist(), strict=True):
+        pair = LabelOption.of(one.scheme), method
+        found, offered = rules(curves, pair, one)
+        if offered:
+            map = curves.as_scored(pair, found["stated"])[:, 0]
+            yield Candidate(
+                *pair, dollars, one.images, 1.0, 1.0, 0.0, 0.0, none, none, map,
+                float(np.median(map)),
+            ), score  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------ the choice
+
+
+def earlier(every: Sequence[Candidate], best: Candidate, whole: Candidate) -> Candidate:
+    """The cheapest that loses more than 1 point with at most 5 % probability."""
+    for one in sorted(every, key=lambda one: one.dollars):
+        if all((other.map - one.map > 0.01).mean() <= 0.05 for other in (best, whole)):
+            return one
+    return best
+
+
+def regrets(choices: Choices) -> None:
+    """Regret and spending of the rule of plans, and of others."""
+    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for (world, *_), part in choices.items():
+        score, most = {id(one): got for one, got in part}, max(one.dollars for one, _ in part)
+        for budget in (share * most * (1 + 1e-9) for share in BUDGETS):
+            every = [one for one, _ in part if one.dollars <= budget]
+            if len(every) < 3:
+                continue
+            best = max(every, key=lambda one: one.median)
+            whole = max((one for one in every if one.option.complete), default=best,
+                        key=lambda one: one.median)  # fmt: skip
+            chosen = {
+                "stated": choose(every, Request(budget)).chosen,
+                "cheapest that loses 1 point with at most 5 %": earlier(every, best, whole),
+                "highest expected mAP": best, "complete labels": whole,
+            }  # fmt: skip
+            highest = max(score[id(one)] for one in every)
+            for rule, one in chosen.items():
+                row = 100 * (highest - score[id(one)]), one.dollars / budget
+                found.setdefault((world, rule), []).append(row)
+    rows = []
+    for (world, rule), values in found.items():
+        regret, spent = np.array(values).T
+        rows.append((f"{world}: {rule}", f"{len(regret)}", f"{regret.mean():.2f}",
+                     f"{(regret <= 1).mean():.0%}", f"{(regret <= 3).mean():.0%}",
+                     f"{spent.mean():.0%}"))  # fmt: skip
+    print("\n## The choice\n")
+    heads = ("choices", "mean regret, points", "within 1", "within 3", "of the budget spent")
+    measuring.table(("world: rule", *heads), rows)
 
 
 # ------------------------------------------------------------------------------------- tables
@@ -439,12 +507,14 @@ def main() -> None:
     worlds = ["scenes"] if wants.quick else wants.worlds
     plan = Plan((100,), 1, (300,), 2) if wants.quick else Plan()
     found: list[Together] = []
+    choices: Choices = {}
     with tempfile.TemporaryDirectory() as spare:
         folder = Path(spare) if wants.quick else wants.runs
         for name in worlds:
             images = max(plan.orders) + plan.repeats * max(plan.pilots)
-            found += judged(World.of(name, images), folder, plan)
+            found += judged(World.of(name, images), folder, plan, choices)
     report(found)
+    regrets(choices)
     sizes = {name: sum(one.world == name for one in found) for name in worlds}
     measuring.finish("plan_together", as_json=wants.json, equal=True, ratios={}, sizes=sizes)
 

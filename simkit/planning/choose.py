@@ -34,7 +34,8 @@ LEVELS = 20  # costs per option and number of images
 SIZES = 5  # numbers of images, for options that can use fewer than all
 UNSEEN = 5.0  # times as sparse as any measured size: the limit of candidates
 UNLIMITED = 1e15  # dollars
-LOSS, RISK = 0.01, 0.05  # a cheaper order loses more than this mAP with at most this probability
+LOSS = 0.01  # mAP that a purchase has to add
+LOST = 0.005  # mAP that a cheaper purchase may lose on average
 SMALL_ORDER = 100.0  # dollars: smaller orders need no first round
 FIRST_ROUND = 0.1  # of the order, for each of two label options
 MEASURED_FOR, TELLING = 0.25, 0.15  # of the order at most; probability of another option at least
@@ -278,9 +279,10 @@ def choose(every: Sequence[Candidate], project: Request) -> Choice:
     """The cheapest purchase that is as good as the best one.
 
     Without a target the best has the highest expected mAP. A cheaper one is chosen only if it
-    loses more than 1 point with a probability of at most 5 %, by paired samples, against the best
-    and against the best complete labels: an uncertain difference is not a tie. With a target the
-    choice is the cheapest that reaches it with the required probability.
+    loses at most half a point on average over the paired samples, where samples without a loss
+    count as 0, against the best and against the best complete labels: an uncertain difference is
+    not a tie. With a target the choice is the cheapest that reaches it with the required
+    probability.
 
     Parameters
     ----------
@@ -322,12 +324,14 @@ def choose(every: Sequence[Candidate], project: Request) -> Choice:
 def _as_good(
     some: Sequence[Candidate], every: Sequence[Candidate], best: Candidate
 ) -> Iterator[Candidate]:
-    """Those that lose more than 1 point with a probability of at most 5 %, against the best
-    purchase and against the best complete labels of all."""
+    """Those that lose at most half a point on average, against the best purchase and against the
+    best complete labels of all."""
     complete = [one for one in every if one.option.complete]
     references = best, max(complete, key=lambda one: one.median, default=best)
     maps = np.stack([one.map for one in some])  # in one step, as sliders choose often
-    as_good = [(other.map - maps > LOSS).mean(axis=1) <= RISK for other in references]
+    as_good = [
+        np.maximum(other.map - maps, 0.0).mean(axis=1) <= LOST + 1e-9 for other in references
+    ]  # fmt: skip
     return (one for one, keep in zip(some, np.all(as_good, axis=0), strict=True) if keep)
 
 

@@ -313,7 +313,11 @@ def _paid(plan: Decision) -> str:
 
 def _at_hand(plan: Decision) -> tuple[float, str, str]:
     """mAP of the best that needs no purchase, what it is, and how to get it."""
-    evidence, received, (option, method) = plan.evidence, plan.evidence.received, plan.trained
+    evidence, received, (option, method) = (
+        plan.evidence,
+        plan.evidence.received,
+        plan.curves.trained,
+    )
     score, named = plan.so_far, evidence.title(method)
     train = f"Train {named} on the labels so far (`simkit train --labels`)."
     if evidence.project is not None:
