@@ -139,7 +139,7 @@ def test_scores_of_other_programs(tmp_path, content: str, note: str) -> None:
     [
         ("image,Kat\n7,1\n", "did you mean 'Kat'"),
         ("image,cat\n7,1\n7,1\n", "'7' has two rows"),
-        ("image,cat\n8.jpg,1\n", "no row: 1 .7. .the first row is for '8.jpg'"),
+        ("image,cat\n8.jpg,1\n", "'8.jpg', but ids such as '7' are wanted"),
         ("image,cat\n7,often\n", "'cat' holds 'often' in row 2"),
         ("cat,dog\n1,2\n", "no column holds the image ids"),
     ],
