@@ -286,7 +286,8 @@ def find_images(
     note : callable
         Called with a sentence about names that are spelled otherwise, or are those of files.
     files : callable
-        Gives the N names of the files. They count if none of the texts is an id.
+        Gives the N names of the files. If a text is an id, they count only for others that have
+        the ending of a file.
 
     Returns
     -------
@@ -294,16 +295,21 @@ def find_images(
         The index of the image of each text, -1 for none.
     """
     ids, different = [*map(str, images)], [*dict.fromkeys(texts)]
-    exact = not {*different}.isdisjoint(ids)
-    names = [] if exact else [*files()]
-    by_file = {} if names in ([], ids) else image_places(different, names)
-    places = by_file or image_places(different, ids)
+    others = different
+    if exact := not {*different}.isdisjoint(ids):
+        known = {*ids}
+        others = [text for text in different if text not in known and _ENDING.search(text)]
+    names = [*files()] if others else []
+    by_file = {} if names in ([], ids) else image_places(others, names)
     if by_file:
         pairs = [(text, ids[place]) for text, place in by_file.items()]
         shown = examples(f"{text!r} is {image}" for text, image in pairs)
         note(f"images matched by file name: {len(pairs):,} of {len(different):,} ({shown})")
-    elif pairs := [(text, ids[place]) for text, place in places.items() if text != ids[place]]:
+    rest = [text for text in different if text not in by_file] if exact or not by_file else []
+    places = image_places(rest, ids)
+    if pairs := [(text, ids[place]) for text, place in places.items() if text != ids[place]]:
         note(respelled(pairs, len(different)))
+    places |= by_file
     return np.array([places.get(text, -1) for text in texts], np.int64)
 
 

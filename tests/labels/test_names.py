@@ -2,7 +2,7 @@
 
 import pytest
 
-from simkit.labels.names import image_places, matches
+from simkit.labels.names import find_images, image_places, matches
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,11 @@ def test_addresses_of_images(texts, images, right):
 def test_numbers_match_in_any_spelling_unless_two_have_it():
     assert matches([7, 12], ["007", "12.0", "13"]).tolist() == [0, 1, -1]
     assert matches(["7", "007"], ["07", "7"]).tolist() == [-1, 0]
+
+
+def test_names_of_files_beside_ids_are_those_of_the_files():
+    """Image 1 is in the file 5.jpg, and image 5 in another one."""
+    notes, files = [], ["5.jpg", "3.jpg", "x/1.jpg"]
+    found = find_images(["3", "img/5.jpg", "4.jpg"], [1, 3, 5], notes.append, lambda: files)
+    assert found.tolist() == [1, 0, -1]
+    assert notes == ["images matched by file name: 1 of 3 ('img/5.jpg' is 1)"]
