@@ -339,7 +339,7 @@ def write_pilot(project: Project, state: OrderState) -> list[str]:
             top += "\n" + "\n".join(toml_lines({"errors": levels}))
         made = f"{text.replace(pilots.DATA_LINES, top)}\n{people}\n"
         if not file.exists() or (levels != UNKNOWN_ERRORS and to_compare
-                                 and _unedited(file.read_text("utf-8"), made)):  # fmt: skip
+                                 and _unedited(file, made)):  # fmt: skip
             texts[file.name] = made
     for name in texts:
         with whole(project.folder / name) as part:
@@ -374,17 +374,23 @@ def _levels(errors: tuple[float, float] | None) -> list[list[float]]:
     return [[round(min(times * rate, 0.4), 4) for rate in errors] for times in (1, 2)]
 
 
-def _unedited(text: str, made: str) -> bool:
+def _unedited(file: Path, made: str) -> bool:
     """Whether a grid differs from the one that is made now in levels of errors alone, and has
     other levels that `_levels` makes."""
+    try:
+        text = file.read_text("utf-8")
+        levels = tomllib.loads(text).get("errors")
+    except ValueError:  # somebody is editing it
+        return False
     old, new = ([line for line in one.splitlines() if not line.startswith("errors = ")]
                 for one in (text, made))  # fmt: skip
     if text == made or old != new:
         return False
-    first, *rest = levels = tomllib.loads(text).get("errors", [[1.0, 1.0]])
-    twice = [[min(2 * rate, 0.4) for rate in first]]
-    ours = np.shape(rest) == (1, 2) and np.allclose(rest, twice, atol=2e-4)
-    return levels == UNKNOWN_ERRORS or bool(ours)
+    match levels:
+        case [[float(miss), float(reported)], [float(), float()] as twice]:
+            ours = [min(2 * rate, 0.4) for rate in (miss, reported)]
+            return levels == UNKNOWN_ERRORS or bool(np.allclose(twice, ours, atol=2e-4))
+    return False
 
 
 def pilot_data(project: Project) -> str:

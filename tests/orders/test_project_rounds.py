@@ -143,11 +143,12 @@ def test_a_grid_has_levels_at_the_measured_errors_until_it_is_edited_or_compared
     assert levels[0] == [round(rate, 4) for rate in measured]
     assert levels[1] == pytest.approx([2 * rate for rate in measured], abs=1e-4)
     assert shell("receive", "project").out.count("grid-1.toml") == 1  # next: compare it
-    for edited in (written.replace("draws = 3", "draws = 4"),
-                   re.sub("errors = .*", "errors = [[0.1, 0.01]]", written)):  # fmt: skip
-        grid.write_text(edited)
-        received(len(every))
-        assert grid.read_text() == edited
+    edited = [re.sub("errors = .*", f"errors = {levels}", written)
+              for levels in ("[[0.1, 0.01]]", "[]", "0.1", "[[0.1")]  # fmt: skip
+    for text in (written.replace("draws = 3", "draws = 4"), *edited):
+        grid.write_text(text)
+        assert shell("receive", "project").code == 0
+        assert grid.read_text() == text
     grid.write_text(written)
     compared()
     received(len(every))
