@@ -243,6 +243,11 @@ def check(grid: Grid, data: StudyData) -> None:
             "simkit score; make them with simkit score, and name the file, as in scores = "
             '"scores.npz"'
         )
+    if grid.scores and not scored and "test" not in data.scored:
+        raise BadInput(
+            f"scores is {grid.scores!r}, but no scheme or method of the grid uses them; leave it "
+            "out, or name a scheme that does, as in fpc(search=scores) or proposals(by=scores)"
+        )
     compared = [spec for spec in scored if spec in grid.trained]
     if compared and data.tables:
         raise BadInput(

@@ -59,6 +59,9 @@ def test_tables_and_named_arrays_of_scores_serve_schemes_as_similarities_do(scor
     assert any(str(one.option).startswith("machine") for one in plan.choice.every)
     with pytest.raises(BadInput, match=r"table\.csv is a table of scores, but 'vlpl' needs"):
         simkit.compare({**grid, "methods": ["vlpl"], "scores": str(table)}, out=tmp_path / "x")
+    unused = {**grid, "schemes": ["fpc", "proposals"], "scores": str(table)}
+    with pytest.raises(BadInput, match=r"no scheme or method.*uses them.*fpc\(search=scores\)"):
+        simkit.compare(unused, out=tmp_path / "x")
 
 
 @pytest.mark.parametrize(("field", "spec"), [("schemes", "machine"), ("methods", "vlpl")])
