@@ -166,6 +166,8 @@ class Pool:
         (N, L) logits of the model by which schemes search that assume one; None: search at random.
     machine_name
         This model, in words; "" without one.
+    files
+        Names of the image files, by which tables of scores may name the images; empty if unknown.
     """
 
     truth: Truth
@@ -176,6 +178,7 @@ class Pool:
     scores: Array | None = None
     machine: Array | None = None
     machine_name: str = ""
+    files: Sequence[str] = ()
 
     @property
     def images(self) -> int:
@@ -198,7 +201,7 @@ class Pool:
                 "back, or plan without scores"
             )
         images, classes = self.truth.images, self.truth.classes
-        values: Any = read_scores(scores, "train", images, classes)
+        values: Any = read_scores(scores, "train", images, classes, files=lambda: self.files)
         known = np.where(values > schemes.MISSING, values, np.nan)
         schemes.check_scale(known, images.tolist(), classes)
         return dataclasses.replace(self, machine=values, machine_name=f"the scores of {scores}")
@@ -619,15 +622,16 @@ def _opened(
     read = [PilotScores.read(place) for place in places if place.is_file()]
     pilots = [one for one in read if ids["truth"] in one.history.parents]
     if data is not None and (truth := data.truth["train"]).id == ids["truth"]:
-        scores = None
+        scores, files = None, data.file_names("train")
         if file := first.grid.get("scores"):
             # The file may be gone; schemes that need it say so.
             with contextlib.suppress(BadInput), warnings.catch_warnings(action="ignore"):
                 file = beside(str(file), Path(first.folder))
                 given = read_scores(file, "train", truth.images, truth.classes,
-                                    files=lambda: data.file_names("train"))  # fmt: skip
+                                    files=lambda: files)  # fmt: skip
                 scores = np.asarray(given, np.float64)
-        pool = Pool(truth, scored, data.hierarchy, data.boxes.get("train"), scores=scores)
+        boxes = data.boxes.get("train")
+        pool = Pool(truth, scored, data.hierarchy, boxes, scores=scores, files=files)
     elif pilots:  # the data were moved, but their labels lie beside the scores
         pool = Pool(pilots[0].truth, scored)
     else:

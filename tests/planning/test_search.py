@@ -1,5 +1,6 @@
 """The price of a search in a plan: that of real looks, by a measured model or at random."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -135,3 +136,27 @@ def test_scores_of_another_model_take_the_place_of_the_pilots(runs, tmp_path):
         plan(runs, 30, images=600, scores=file)
     with pytest.raises(BadInput, match="cannot be opened"):
         replace(pool, opened=False).searched_by(file)
+
+
+def test_scores_of_another_model_may_name_the_files_of_images(tmp_path):
+    """As in COCO, whose ids are numbers."""
+    spec = planted.data(tmp_path / "data", 300)
+    files = {split: tmp_path / f"{split}.json" for split in ("train", "test")}
+    for split, file in files.items():
+        truth = datasets.open(spec).truth[split]
+        images = [{"id": n, "file_name": f"a/{n + 7:06}.jpg"} for n in range(truth.shape[0])]
+        shown = [
+            {"id": k, "image_id": n, "category_id": c, "bbox": [0, 0, 1, 1], "area": 1}
+            for k, (n, c) in enumerate(np.argwhere(truth.present.toarray()).tolist())
+        ]
+        names = [{"id": c, "name": name} for c, name in enumerate(truth.classes)]
+        file.write_text(json.dumps({"images": images, "annotations": shown, "categories": names}))
+    runs = planted.write(tmp_path / "runs", f"coco:{files['train']},test={files['test']}",
+                         schemes=("fpc", "full-subset"), draws=2)  # fmt: skip
+    pool = Evidence.of(runs).pool
+    values, images = np.random.default_rng(0).normal(size=pool.truth.shape), pool.truth.images
+    table = pd.DataFrame(values, [f"{int(n) + 7:06}.jpg" for n in images], pool.truth.classes)
+    table.to_csv(tmp_path / "clip.csv", index_label="image")
+    with pytest.warns(match="matched by file name: 240 of 240"):
+        searched = pool.searched_by(tmp_path / "clip.csv")
+    assert searched.machine == pytest.approx(values)
