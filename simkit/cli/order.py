@@ -186,6 +186,7 @@ def command(request: Options) -> None:
         largest=again is None and only is None and _largest(terms, request),
         opened=None if state is None else state.open,
     )  # fmt: skip
+    listed = order.prices_of(terms)
     order = replace(order, rounds=(*order.rounds, new_round))
     if request.repeat and "answers" not in new_round.table:
         raise BadInput(
@@ -199,8 +200,8 @@ def command(request: Options) -> None:
     files = write_round(order, forms, request.image_root, labels, request.instructions_file,
                         annotators=people)  # fmt: skip
     times = None if state is None else state.prices()
-    timed = None if times is None else simkit.cost(effort, times)
-    _print(order, simkit.cost(effort, terms.prices), files, timed, only=request.only)
+    timed = None if times is None else simkit.cost(effort, times.once_set_up())
+    _print(order, simkit.cost(effort, listed), files, timed, only=request.only)
 
 
 def _export(request: Options) -> None:

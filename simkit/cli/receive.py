@@ -20,6 +20,7 @@ from simkit.quantities import duration, exact_money
 if TYPE_CHECKING:
     import pandas as pd
 
+    from simkit.labels.effort import Effort
     from simkit.orders.receiving import Checked, OrderState
 
 MOST_CLASSES = 3  # in the table of differences; all are in a file
@@ -330,20 +331,25 @@ def _who_errs(state: OrderState, names: Mapping[str, str]) -> str:
     if not len(state.ties):
         return text
     order, ties = state.order, state.ties
-    terms = replace(order.settings, repeat=0.0, gold=0.0)
+    terms, rates = replace(order.settings, repeat=0.0, gold=0.0), state.prices()
+    listed = order.prices_of(terms)
 
-    def asked(again: pd.DataFrame, budget: float | None) -> tuple[int, float]:
+    def asked(again: pd.DataFrame, budget: float | None) -> tuple[int, Effort]:
         part = round_of(terms, order, state.joined, again=again, budget=budget)
-        with_part = replace(order, rounds=(*order.rounds, part))
-        return len(part.table), cost(with_part.effort(part.table), terms.prices).dollars
+        return len(part.table), replace(order, rounds=(*order.rounds, part)).effort(part.table)
 
-    budget = math.ceil(100 * asked(ties.head(THIRD), None)[1] - 1e-6) / 100
-    number, dollars = asked(ties, budget)
+    _, effort = asked(ties.head(THIRD), None)
+    budget = math.ceil(100 * cost(effort, listed).dollars - 1e-6) / 100
+    number, effort = asked(ties, budget)
+    price = exact_money(cost(effort, listed).dollars)
+    if rates is not None:
+        timed = exact_money(cost(effort, rates.once_set_up()).dollars)
+        price += f" by the price list, {timed} by measured times" * (timed != price)
     words = ["simkit", "order", "--next", str(order.folder), "--ties", "--budget", f"{budget:.2f}"]
     words += ["--gold", "0"] * bool(order.settings.gold)
     words += annotators_option(state, least=3)
     return (f"{text}; a third person's answers to {number:,} of them can "
-            f"({exact_money(dollars)}): {join(words)}")  # fmt: skip
+            f"({price}): {join(words)}")  # fmt: skip
 
 
 def errors_line(state: OrderState) -> str:

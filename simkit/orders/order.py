@@ -30,6 +30,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from simkit.annotate import schemes
+from simkit.annotate.prices import Prices
+from simkit.annotate.prices import prices as price_list
 from simkit.errors import BadInput
 from simkit.files import parse_json, reading, whole
 from simkit.history import content_id
@@ -271,6 +273,11 @@ class Order:
                 f"{file} answers order {stated}, and this is {self.id}; give the folder of that "
                 "order"
             )
+
+    def prices_of(self, settings: RoundSettings) -> Prices:
+        """The price list of the next round: only the first one pays the set-up."""
+        listed = price_list(settings.prices)
+        return listed.once_set_up() if self.rounds else listed
 
     def effort(self, questions: pd.DataFrame) -> Effort:
         """The effort of asking these rows of `table`, in the first round with a machine's work."""

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from simkit.annotate import schemes
 from simkit.annotate.budget import Ladder, largest_affordable
 from simkit.annotate.prices import cost
-from simkit.annotate.prices import prices as price_list
 from simkit.annotate.simulate import how_many
 from simkit.chance import Chance
 from simkit.data import Dataset, Pictures
@@ -110,7 +109,7 @@ def round_of(
             + (f", or ask again with --answers {settings.answers + 2}" if order.rounds else "")
         )
     if budget is not None:
-        listed = price_list(settings.prices)
+        listed = order.prices_of(settings)
 
         def spent(count: int) -> float:
             effort = _effort(questions.head(count), settings, order, asked.labels)
@@ -209,7 +208,7 @@ def _bought(
         return _effort(questions, settings, order, asked.labels)
 
     N, L = how_many(settings.images, len(order.images)), len(settings.classes)
-    ladder = Ladder.of(annotate, (N, L), settings.parsed_scheme, settings.prices)
+    ladder = Ladder.of(annotate, (N, L), settings.parsed_scheme, order.prices_of(settings))
     trial, _ = largest_affordable(ladder, budget)
     return dataclasses.replace(settings, scheme=schemes.spell(trial.scheme), images=trial.images)
 

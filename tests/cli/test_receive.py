@@ -339,6 +339,30 @@ def test_answers_of_a_person_are_set_aside_and_used_again(tmp_path, capsys):
     assert not (order.folder / "without.csv").exists()
 
 
+def test_only_the_first_round_pays_the_set_up(tmp_path, capsys):
+    listed = tmp_path / "listed.toml"
+    listed.write_text('like = "hourly"\nsetup = 5\nsetup_source = "a quote"\n')
+    words = ("--scheme", "full-subset", "--answers", "2", "--prices", str(listed))
+    order = ordered(tmp_path / "one", *words)
+    assert float(re.findall(r"set-up .* ([\d.]+)", capsys.readouterr().out)[0]) == 5
+    for worker, said in (("ann", "yes"), ("ben", "no")):
+        answers = rows(order, TRUTH, worker=worker).assign(answer=said, seconds=1.5)
+        answers.to_csv(tmp_path / "answers.csv", index=False)
+        assert code(["receive", str(order.folder), str(tmp_path / "answers.csv")]) == 0
+    wage, one = prices(str(listed)).wage, "by the price list, "
+    out = capsys.readouterr().out
+    number, price, timed, command = re.findall(
+        rf"answers to (\d+) of them can \(\$(\S+) {one}\$(\S+) by measured times\): simkit (.*)",
+        out,
+    )[-1]
+    assert float(timed) == pytest.approx(int(number) * 1.5 * wage / 3600, abs=0.006)
+    assert code([*shlex.split(command), "--to", "csv"]) == 0
+    out = capsys.readouterr().out
+    assert "set-up" not in out and re.search(rf"total .* {price}\n", out)
+    assert f"measured times of the answers so far: ${timed}," in out
+    assert len(Order.read(order.folder).rounds[1].table) == int(number)
+
+
 def test_where_two_differ_a_third_person_tells_who_errs(tmp_path, capsys):
     words = ("--scheme", "full-subset", "--answers", "2", "--annotators", "ann,ben")
     order = ordered(tmp_path / "one", *words)
@@ -357,7 +381,7 @@ def test_where_two_differ_a_third_person_tells_who_errs(tmp_path, capsys):
     total = len(order.table)
     assert f"ann and ben differ on {missed} of {total:,} questions with two answers, and " in out
     (number, price, command) = re.findall(
-        r"a third person's answers to (\d+) of them can \((\S+)\): simkit (.*)", out
+        r"a third person's answers to (\d+) of them can \((\S+) by the price.*\): simkit (.*)", out
     )[0]
     assert out.splitlines()[-2].endswith("--ties (as many said yes as no)")
     by_class = pd.read_csv(order.folder / "yes_by_class.csv")
