@@ -37,13 +37,13 @@ def mark_used(folder: Path) -> None:
 
 @contextmanager
 def in_cache(folder: Path) -> Iterator[None]:
-    """Errors of writing name the variable of the cache folder, if `folder` is in it."""
+    """Within the block, errors of writing to a `folder` in the cache name SIMKIT_CACHE."""
     try:
         yield
     except NotWritten as error:
         if not folder.absolute().is_relative_to(cache_folder().absolute()):
             raise
-        mend = "set SIMKIT_CACHE to a folder that can, as in: export SIMKIT_CACHE=FOLDER"
+        mend = "name a writable folder, as in: export SIMKIT_CACHE=FOLDER"
         raise NotWritten(error.target, error.reason, mend) from None
 
 
@@ -51,7 +51,7 @@ def in_cache(folder: Path) -> Iterator[None]:
 class Pruned:
     """The numbers of folders and bytes that `prune` removed from the cache folder, and left.
 
-    running: of these, folders of passes that are under way.
+    running: of those left, folders of passes that may be under way.
     """
 
     folder: Path

@@ -97,16 +97,17 @@ def peers(votes: Votes) -> Peers:
 
 
 @dataclass(frozen=True)
-class Sided:
+class WorseWorker:
     """A worker who errs more often than another one, by the votes of third people.
 
     Attributes
     ----------
     worker, other : int
-        The worker who errs, and the one who does not.
-    against, differ : int
-        Questions to which the two gave different votes and most others one of them, and those of
-        them in which this is the vote of `other`.
+        The worker who errs more often, and the one who errs less often.
+    against : int
+        Number of the questions of `differ` to which the majority of the others votes like `other`.
+    differ : int
+        Number of questions on which the two differ, and the others have a majority.
     """
 
     worker: int
@@ -115,48 +116,48 @@ class Sided:
     differ: int
 
 
-def sided(votes: Votes, early: NDArray[np.bool_]) -> list[Sided]:
-    """Who errs more often than another one, by the questions to which the two voted differently.
+def worse_of_pairs(votes: Votes, early: NDArray[np.bool_]) -> list[WorseWorker]:
+    """The worse one of two workers, by the votes of others on questions on which the two differ.
 
-    Equally good people are contradicted by further votes equally often, also where these were asked
-    for because the two differ. Such a further vote says nothing about its own worker.
+    Further votes contradict equally good people equally often, even if they were asked for because
+    the two differ. Such a vote says nothing about the worker who gives it.
 
     Parameters
     ----------
     votes : Votes
         Yes and no only.
     early : (V,) bool
-        The votes that were not asked for because of other ones.
+        The votes that were not asked for because of earlier ones.
 
     Returns
     -------
-    list of Sided
+    list of WorseWorker
     """
     counts, R = votes.counts[:, [NO, YES]], len(votes.workers)
     said = np.full((R, len(counts)), -1, np.int8)
     said[votes.vote_worker[early], votes.vote_question[early]] = votes.vote_answer[early] == YES
     lead = counts[:, 1] - counts[:, 0]  # without the two, who cancel each other
-    pairs, found = R * (R - 1) // 2, list[Sided]()
+    pairs, found = R * (R - 1) // 2, list[WorseWorker]()
     for a in range(R):
         for b in range(a + 1, R):
             differ = (said[a] >= 0) & (said[b] >= 0) & (said[a] != said[b]) & (lead != 0)
             wrong, number = int((said[a] != (lead > 0))[differ].sum()), int(differ.sum())
             for worker, other, k in ((a, b, wrong), (b, a, number - wrong)):
                 if k and bdtrc(k - 1, number, 0.5) <= FALSELY / (2 * pairs):
-                    found.append(Sided(worker, other, k, number))
+                    found.append(WorseWorker(worker, other, k, number))
     return found
 
 
 def worse_than_others(wrong: Ints, asked: Ints) -> NDArray[np.bool_]:
-    """(R,) which workers are wrong on questions with a known answer clearly more often than the
-    others, of (R,) numbers of wrong answers and of all."""
+    """(R,) the workers who are wrong on questions with a known answer significantly more often than
+    the others, by (R,) numbers of wrong answers and of all answers."""
     total, errors = asked.sum(), wrong.sum()
     tail = hypergeom.sf(wrong - 1, total, errors, asked)
     return np.asarray((tail <= FALSELY / max(len(asked), 1)) & (wrong > 0))
 
 
 def class_differences(yes: Ints, asked: Ints) -> list[tuple[int, int, int]]:
-    """The classes in which people say yes at clearly different rates, largest difference first.
+    """The classes about which people say yes at significantly different rates, clearest first.
 
     Parameters
     ----------
@@ -167,9 +168,9 @@ def class_differences(yes: Ints, asked: Ints) -> list[tuple[int, int, int]]:
     Returns
     -------
     list of (int, int, int)
-        A class, the worker who says yes most often, and the one who does least often: of all
-        pairs that differ (Cochran, 1954, with all tests together wrong in 2 % of cases at most),
-        the pair that differs most clearly.
+        A class, and the pair of workers with the most significant difference: the one who says yes
+        more often, and the other one. The tests are Cochran's (1954), at a level of 2 % for all of
+        them together.
     """
     R, _, L = yes.shape
     found, tests = list[tuple[float, tuple[int, int, int]]](), max(1, L * R * (R - 1) // 2)
@@ -184,7 +185,7 @@ def class_differences(yes: Ints, asked: Ints) -> list[tuple[int, int, int]]:
 
 
 def _cochran(yes: Ints, asked: Ints) -> float:
-    """By how many standard errors the first of two workers says yes more often, over rounds."""
+    """How much more often the first of two workers says yes over all rounds, in standard errors."""
     n, m = asked.sum(0), yes.sum(0)
     both = (asked > 0).all(0)
     n, m, first, second = n[both], m[both], asked[0, both], asked[1, both]

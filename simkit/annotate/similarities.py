@@ -263,10 +263,28 @@ def scored_splits(
     path: str | PathLike[str], images: Mapping[str, NDArray[Any]], classes: Sequence[str],
     files: Callable[[str], Sequence[str]],
 ) -> dict[str, NDArray[np.float64]]:  # fmt: skip
-    """(n, L) logits by split, from a table with all images of one or several splits.
+    """Scores of splits, from a table with all images of one or several splits.
 
-    images, files: the ids by split, and what gives the names of their files. Of splits with the
-    same ids the first counts. Raises BadInput.
+    Parameters
+    ----------
+    path
+        The table.
+    images
+        Ids by split. Of splits with the same ids the first counts.
+    classes
+        L names.
+    files
+        Gives the file names of a split.
+
+    Returns
+    -------
+    dict
+        (n, L) logits by split.
+
+    Raises
+    ------
+    BadInput
+        If the table lacks images or classes.
     """
     with reading(path, "scores") as file:
         table, scores = _scores_table(file), dict[str, NDArray[np.float64]]()
@@ -279,14 +297,14 @@ def scored_splits(
         names = " and ".join(held)
         every = [str(image) for some in held.values() for image in some.tolist()]
         paths = lambda: [name for split in held for name in files(split)]  # noqa: E731
-        whole = _from_table(table, _Wanted(names, every, classes, paths), strict=False)
+        logits = _from_table(table, _Wanted(names, every, classes, paths), strict=False)
         for split, some in held.items():
-            scores[split], whole = whole[: len(some)], whole[len(some) :]
+            scores[split], logits = logits[: len(some)], logits[len(some) :]
         return scores
 
 
 def is_table(path: str | PathLike[str]) -> bool:
-    """Whether this is a table of scores, or else similarities (an npz of simkit score)."""
+    """Whether this is a table of scores, and not the similarities of `simkit score` (npz)."""
     if Path(path).suffix.lower() != ".npz":
         return True
     with ZipFile(path) as archive:
@@ -309,7 +327,7 @@ def _scores_table(file: Path) -> Table:
     if scores.shape != (len(names), len(classes)):
         raise BadInput(
             f"scores have shape {scores.shape}, but there are {len(names):,} file_names "
-            f"and {len(classes):,} class_names; give a score for each of both"
+            f"and {len(classes):,} class_names; give one score for each pair of them"
         )
     columns = dict(zip(classes.tolist(), scores.T.astype(np.float64), strict=True))
     return from_columns({"image": names, **columns}, file)
@@ -420,8 +438,8 @@ class _Wanted:
     def rows(self, table: Table, ids: Column) -> NDArray[np.int64]:
         """(n,) the index of each image among the texts of a column, -1 for none.
 
-        A note names other images of the table. Raises BadInput where no text is an image, and
-        where two are one.
+        A note names other images of the table. Raises BadInput if no text names an image, or if two
+        texts name the same one.
         """
         places = find_images(ids.texts, self.images, table.note, self.files)
         if not len(matched := np.flatnonzero(places >= 0)):
@@ -429,7 +447,8 @@ class _Wanted:
             raise BadInput(
                 f"none of its images is in {self.split}: column {ids.name!r} has "
                 f"{ids.texts[0][:200]!r}, but ids such as {self.images[0]!r}"
-                f"{file and f' or names of files such as {file!r}'} are wanted; write them into it"
+                f"{file and f' or names of files such as {file!r}'} are expected; write these "
+                "into it"
             )
         rows = np.full(len(self.images), -1)
         rows[places[matched[::-1]]] = matched[::-1]
@@ -455,7 +474,8 @@ def _from_table(table: Table, wanted: _Wanted, strict: bool) -> NDArray[np.float
     if (empty := np.isnan(scores)).any():
         without = [wanted.images[n] for n in np.flatnonzero(empty.any(axis=1)).tolist()]
         table.note(f"no label is proposed where a score is empty: {empty.sum():,} of "
-                   f"{empty.size:,} scores; images with such: {counted(without)}")  # fmt: skip
+                   f"{empty.size:,} scores; images with empty scores: "
+                   f"{counted(without)}")  # fmt: skip
         scores[empty] = MISSING
     return scores
 

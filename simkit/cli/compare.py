@@ -128,8 +128,8 @@ def _say_next(result: Comparison, out: Path) -> None:
 
 
 def _on_new_images(out: Path, errors: tuple[float, float] | None) -> Iterator[str]:
-    """The highest mAP as it is expected on new images, as that measured on few is too high, with
-    the noise of the draws and of these images, whose labels have these error rates."""
+    """The highest mAP, as expected on new images: corrected for the bias of few test images and for
+    the error rates of their labels. Its interval is that of draws and test images."""
     import numpy as np
 
     from simkit.planning.evidence import Evidence

@@ -505,11 +505,11 @@ def say_annotators(state: OrderState) -> None:
 
 
 def say_handovers(state: OrderState) -> None:
-    """Whose parts are open because their answers are set aside, and how to give them away."""
+    """Print the parts that are open because answers are set aside, and how to give them away."""
     from simkit.orders.annotators import handovers
 
     for name, words in handovers(state, state.lacking).items():
-        say(f"the part of {name}, who is set aside, is open; to give it to somebody else, put a "
+        say(f"the answers of {name} are set aside; to give their part to somebody else, put a "
             f"name in place of NEW: {join(words)}")  # fmt: skip
 
 

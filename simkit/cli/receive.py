@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from simkit.orders.receiving import Checked, OrderState
 
 MOST_CLASSES = 3  # in the table of differences; all are in a file
-THIRD = 40  # questions on which two people differ that tell who errs, if it is one of them
+THIRD = 40  # questions on which two people differ: enough to tell which of them errs
 _AGREEMENT = [
     f"{word}{end}" for word in ("yes", "no") for end in ("", "_low", "_high", "_questions")
 ]
@@ -263,7 +263,7 @@ def _errs(state: OrderState, names: Mapping[str, str]) -> list[tuple[str, str]]:
         cases.setdefault(who, f"than the others: {names.get(who, who)} is wrong on "
                          f"{wrong[place]:,} of {asked[place]:,} questions with a known answer, the "
                          f"others on {others}")  # fmt: skip
-    for one in state.sided:
+    for one in state.worse_of_pairs:
         who, other = workers[one.worker], name[workers[one.other]]
         cases.setdefault(who, f"than {other}: of {one.differ:,} questions on which they differ and "
                          f"others decide, most others agree with {other} on "
@@ -277,7 +277,7 @@ def _errs(state: OrderState, names: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def say_errors(state: OrderState) -> None:
-    """Who errs, in which classes people say yes at different rates, and what would tell more."""
+    """Print who errs, where people say yes at different rates, and what would tell more."""
     from simkit.orders import side_tables
 
     names = dict(side_tables.read(state.order.folder, side_tables.NAMES).to_numpy().tolist())
@@ -285,12 +285,12 @@ def say_errors(state: OrderState) -> None:
     for _, sentence in found:
         say(sentence)
     _say_differences(state, names)
-    if not found and (text := _who_errs(state, names)):
+    if not found and (text := _third_answers(state, names)):
         say(text)
 
 
 def _say_differences(state: OrderState, names: Mapping[str, str]) -> None:
-    """In which classes people say yes at different rates."""
+    """Print the classes about which people say yes at different rates."""
     from simkit.orders.receiving import YES_BY_CLASS
 
     counts = state.yes_by_class.groupby(["class", "worker"])[["answers", "yes"]].sum()
@@ -311,8 +311,8 @@ def _say_differences(state: OrderState, names: Mapping[str, str]) -> None:
         )  # fmt: skip
 
 
-def _who_errs(state: OrderState, names: Mapping[str, str]) -> str:
-    """Why it is unknown who errs where two people differ, and what would tell; or ""."""
+def _third_answers(state: OrderState, names: Mapping[str, str]) -> str:
+    """Where two answers differ, the command and price of third ones that tell who errs; or ""."""
     from simkit.annotate.prices import cost
     from simkit.annotate.votes import NO, YES
     from simkit.orders.project import annotators_option

@@ -49,11 +49,11 @@ _CHUNK = 256  # inputs read at a time
 def array_of(values: Any, what: str) -> NDArray[Any]:
     """Values of inputs as an array; tensors are copied to the CPU. Raises BadInput.
 
-    what: their name in the message.
+    what: name of the values in the message.
     """
     array = of_tensor(values)
     if hasattr(array, "dtype") and hasattr(array, "ndim") and not issparse(array):
-        return array  # mapped rows, too
+        return array  # also `MappedRows`
     dense = "values.to_dense()" if isinstance(values, Tensor) else "values.toarray()"
     mend = dense if issparse(array) else "numpy.asarray(values)"
     raise BadInput(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,8 +87,8 @@ def again_files(folder: Path) -> str:
 def check_name(name: str, option: str) -> None:
     """Raise BadInput if the name of an annotator cannot be in the name of a file."""
     if len(name.encode()) > LONGEST:
-        raise BadInput(f"{option} has {name[:20]}..., a name of {len(name):,} letters; give names "
-                       f"of at most {LONGEST}")  # fmt: skip
+        raise BadInput(f"{option} has {name[:20]}..., a name of {len(name.encode()):,} bytes; give "
+                       f"names of at most {LONGEST}")  # fmt: skip
     if not re.fullmatch(r"\w[\w. -]*", name) or re.search(r"(^|-)(again|[0-9]+)$|-for-", name):
         raise BadInput(
             f"{option} has {name!r}, which cannot be in the name of a file; give names of letters, "
@@ -278,21 +278,16 @@ def team(state: OrderState) -> list[str]:
         if (division := read(order, number)) is not None:
             found = parts(order, number, division)
             at_work = {part.annotator for part in found if part.annotator and not part.left}
-            at_work -= _aside(state, at_work)
+            workers = pseudonyms_of(state, [*at_work])
+            at_work -= {name for name in at_work if workers[name] in state.aside}
             return [name for name in division["annotator"].unique() if name in at_work]
     return []
 
 
-def _aside(state: OrderState, annotators: Collection[str]) -> set[str]:
-    """Those of the annotators whose answers are set aside."""
-    workers = pseudonyms_of(state, [*annotators])
-    return {name for name in annotators if workers[name] in state.aside}
-
-
 def handovers(state: OrderState, questions: pd.DataFrame) -> dict[str, list[str]]:
-    """The commands that give away these open questions of annotators who are set aside.
+    """By annotator whose answers are set aside, the command that gives their open questions away.
 
-    By name, as words.
+    questions: the open questions to consider. Commands are lists of words.
     """
     found = dict[str, list[str]]()
     for _, part, worker, waits in _waiting(state):
@@ -389,10 +384,7 @@ def waiting(state: OrderState) -> list[Waiting]:
 
 
 def files_to_fill(state: OrderState) -> list[str]:
-    """The tables for people with questions that wait, those of annotators first.
-
-    Those for further people are named only if there are no others.
-    """
+    """The tables with questions that wait: of annotators, or else those for further people."""
     parts, files = waiting(state), list[str]()
     for one in [one for one in parts if one.part.annotator or not one.part.again] or parts:
         folder = state.order.folder / f"round-{one.round}"

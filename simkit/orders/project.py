@@ -297,9 +297,9 @@ def write_pilot(project: Project, state: OrderState) -> list[str]:
     """Write the first round of the first order as a labelled data set, with grids to compare on it.
 
     A quarter of its images are for testing, and so are all images of later test rounds. Existing
-    grids are kept, because they may be edited; but the levels of errors become those that were
-    measured since, where nobody edited the grid and the comparison is still to be run. Nothing is
-    written for other orders or labelled data. Returns the names of the files.
+    grids are kept, because they may be edited; only their levels of errors follow the measured
+    rates, until the grid is edited or compared. Nothing is written for other orders or labelled
+    data. Returns the names of the files.
     """
     order = state.order
     if not project.unlabelled or order.folder.absolute().name != FIRST:
@@ -375,8 +375,8 @@ def _levels(errors: tuple[float, float] | None) -> list[list[float]]:
 
 
 def _unedited(file: Path, made: str) -> bool:
-    """Whether a grid differs from the one that is made now in levels of errors alone, and has
-    other levels that `_levels` makes."""
+    """Whether a grid differs from the one made now only in its levels of errors, and these are
+    levels that `_levels` makes."""
     try:
         text = file.read_text("utf-8")
         levels = tomllib.loads(text).get("errors")
@@ -522,7 +522,7 @@ def _order_next(state: OrderState, *words: str, least: int = 1) -> list[str]:
 
 def annotators_option(state: OrderState, least: int = 1) -> list[str]:
     """`--annotators` with those at work, for a further round; empty if no round is divided, or if
-    fewer than `least` are at work, as two cannot decide between themselves."""
+    fewer than `least` are at work, as two people cannot settle their own ties."""
     names = team(state)
     return ["--annotators", ",".join(names)] if len(names) >= least else []
 

@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.annotate.peers import Peers, Sided, class_differences, peers, sided
+from simkit.annotate.peers import Peers, WorseWorker, class_differences, peers, worse_of_pairs
 from simkit.annotate.prices import Prices, cost
 from simkit.annotate.prices import prices as price_list
 from simkit.annotate.votes import NO as SAID_NO
@@ -484,7 +484,7 @@ class OrderState:
 
     @cached_property
     def _decided(self) -> pd.DataFrame:
-        """The yes and no answers; early: whether they are among those that were ordered first."""
+        """The yes and no answers; early: whether the first order of the question asked for them."""
         answers = self.answers
         ordered = answers["question"].map(self.order.first).map(self.order.table["answers"])
         early = answers.groupby(["image", "class"]).cumcount() < ordered
@@ -492,10 +492,10 @@ class OrderState:
         return said.drop_duplicates(["image", "class", "worker"])
 
     @property
-    def sided(self) -> list[Sided]:
-        """Who of two people errs more often, by the answers of others; see `peers.sided`."""
+    def worse_of_pairs(self) -> list[WorseWorker]:
+        """Who of two people errs more often, by the answers of others."""
         early = self._decided["early"].to_numpy(bool)
-        return [] if self.votes is None else sided(self.votes, early)
+        return [] if self.votes is None else worse_of_pairs(self.votes, early)
 
     @cached_property
     def votes(self) -> Votes | None:
@@ -568,8 +568,8 @@ class OrderState:
     def yes_by_class(self) -> pd.DataFrame:
         """Yes and all decided answers of each worker about each class, by round.
 
-        Of questions that are asked again, only those of rounds that ask again about all classes of
-        their image count, because the others were chosen by earlier answers.
+        Questions asked again count only in rounds that ask again about all classes of their image;
+        the others were chosen by earlier answers.
         """
         table = self.order.table[(self.order.table["gold"] == 0)
                                  & (self.order.table["kind"] != "name")]  # fmt: skip
@@ -586,7 +586,7 @@ class OrderState:
 
     @cached_property
     def class_differences(self) -> list[tuple[int, str, str]]:
-        """A class, the worker who says yes most often, and who does least often; clearest first."""
+        """A class, the worker who says yes most often, and the one who says yes least often."""
         table = self.yes_by_class
         workers, who = np.unique(table["worker"].astype(str), return_inverse=True)
         shape = len(workers), len(self.order.rounds), self.order.shape[1]

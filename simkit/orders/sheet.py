@@ -168,9 +168,8 @@ def pairs(
         other = (places < 0).any(axis=1).to_numpy()
         if other.all():
             raise BadInput(
-                f"none of its images and classes, such as {names[0]!r}, is in the order; the id of "
-                f"an image, such as {images[0]}, or the name of its file, and a class, such as "
-                f"{classes[0]!r}, are wanted"
+                f"none of its images and classes, such as {names[0]!r}, is in the order; name "
+                f"images by id, such as {images[0]}, or by file, and classes as {classes[0]!r}"
             )
         odd = [name for name, left in zip(names, other, strict=True) if left]
         note(file, odd, "rows with an image or a class that is not in the order, left out: {}; "

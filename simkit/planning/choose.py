@@ -105,7 +105,7 @@ class Candidate:
         Answers to each question; if these are further answers to the questions so far, `images` is
         0, and labels and times are those so far.
     budget
-        The budget that this purchase uses up; None: one of those considered for every budget.
+        The only budget for which the purchase is considered, as it uses it up; None: all budgets.
     """
 
     option: LabelOption
@@ -176,8 +176,8 @@ def candidates(
     """All purchases within the budget, on a grid of dollars and numbers of images.
 
     Complete labels are always on offer, other label options only if they were measured. `only`
-    restricts the candidates to one option. `budgets` are smaller budgets, whose candidates are
-    found among these by `within`.
+    restricts the candidates to one option. `budgets` are smaller budgets; `within` selects the
+    candidates of one of them.
 
     Raises
     ------
@@ -208,7 +208,7 @@ def candidates(
 
 
 def within(every: Sequence[Candidate], budget: float) -> list[Candidate]:
-    """The candidates of one of the `budgets` of `candidates`."""
+    """The candidates within one of the `budgets` given to `candidates`."""
     return [
         one for one in every
         if one.budget in (None, budget) and one.dollars <= budget * (1 + 1e-9)
@@ -496,12 +496,13 @@ def _grid(
         # The same grid for every budget, so that more money never removes a candidate.
         grid = np.unique(np.geomspace(max(1, min(pool // 50, exist)), exist, 3 * LEVELS).round())
         new = ~np.isin(most, grid)
-        images, of = np.append(grid, most[new]), np.append(np.full(len(grid), np.nan), ends[new])
+        images = np.append(grid, most[new])
+        used_up = np.append(np.full(len(grid), np.nan), ends[new])
         kept = (images >= max(had, 1)) & (images <= most[-1])
-        images, of = images[kept], of[kept]
+        images, used_up = images[kept], used_up[kept]
         whole = bought.at(np.full(len(images), bought.dollars[-1]))
         dollars = images * label + (images - had) * image + set_up
-        rows.append((dollars, images, images / pool, images, *whole.counts, of))
+        rows.append((dollars, images, images / pool, images, *whole.counts, used_up))
     else:  # a part of the questions about each image
         least = max(min(pool, exist), had)  # further labels of the option contain the earlier ones
         sizes = np.unique(np.geomspace(least, exist, SIZES).round().astype(int))
@@ -510,11 +511,11 @@ def _grid(
             left, (first, last) = (ends + spent - paid) / times, bought.dollars[[0, -1]]
             levels = np.geomspace(first, last, LEVELS)
             levels, edge = levels[levels <= left[-1]], (left >= first) & (left < last)
-            of = np.append(np.full(len(levels), np.nan), ends[edge])
+            used_up = np.append(np.full(len(levels), np.nan), ends[edge])
             part = bought.at(np.append(levels, left[edge]))
-            total = np.fmin(part.dollars * times + paid, of + spent)
+            total = np.fmin(part.dollars * times + paid, used_up + spent)
             amounts, ones = part.amounts * (times if option.counted else 1.0), np.ones(len(total))
-            rows.append((total, ones * count, ones * times, amounts, *part.counts, of))
+            rows.append((total, ones * count, ones * times, amounts, *part.counts, used_up))
     made = _Grid(*map(np.concatenate, zip(*rows, strict=True))) if rows else None
     if made is not None and spent:
         labels = made.dollars - set_up - (made.images - had) * project.image_price

@@ -56,8 +56,8 @@ class Plan(Decision, Readable):
         return Frame(self.html())
 
     def _budgets(self) -> list[float]:
-        """About BUDGETS budgets of two digits, from the smallest purchase to complete labels of
-        everything, and that of this plan; this one alone where a target sets the price."""
+        """Up to BUDGETS budgets of two significant digits, from the smallest purchase to complete
+        labels of everything, with that of this plan; with a target only the latter."""
         own = self.project.dollars
         if self.project.target is not None:
             return [own]
@@ -69,7 +69,7 @@ class Plan(Decision, Readable):
         return sorted({*steps})
 
     def _at(self, budget: float, every: Sequence[Candidate]) -> Plan:
-        """The plan for another budget.  every: the candidates of all of them."""
+        """The plan for another budget.  every: the candidates of all budgets."""
         if budget == self.project.dollars:
             return self
         project = replace(self.project, dollars=budget)
@@ -236,7 +236,7 @@ def _supposed(curves: Curves, project: choose.Request) -> Iterator[tuple[float, 
 
 
 def _two_digits_up(value: float) -> float:
-    """The next larger number of two digits."""
+    """Round up to two significant digits."""
     unit = 10.0 ** (math.floor(math.log10(value)) - 1)
     return float(f"{math.ceil(value / unit - 1e-9) * unit:.2g}")
 

@@ -56,7 +56,7 @@ class CurveSeries:
 class Chart:
     """The figure: lines, the chosen purchase, budget and target, alternative text and a note.
 
-    today: mAP of the labels at hand.
+    today: mAP of the labels so far.
     """
 
     lines: tuple[CurveSeries, ...]

@@ -43,13 +43,7 @@ LEAST_TESTS = 0.15  # of the half-width of mAP: test labels that take less are n
 MAYBE = 0.1  # probability from which on another method is recommended as well
 STEPS = 16  # purchases per line, at least
 DRAWN = 3  # runners-up in the figure
-WORDS = {
-    "spend",
-    "on",
-    "purchase",
-    "method",
-    "needs",
-}  # columns of a table of purchases that are no numbers
+WORDS = {"spend", "on", "purchase", "method", "needs"}  # columns of text in tables of purchases
 
 
 def page(plan: Decision) -> Page:
@@ -134,7 +128,7 @@ def _mend_target(plan: Decision) -> str:
 def what_if(
     plan: Decision, plans: Sequence[Decision], every: Sequence[Candidate]
 ) -> tuple[Chart, WhatIf]:
-    """The figure of all budgets, and what moves with them.
+    """The figure for all budgets, and the pages between which its slider moves.
 
     every: all candidates at any price.
     """
@@ -225,7 +219,7 @@ def _searching(plan: Decision, option: LabelOption) -> str:
 
 
 def titled(plan: Decision, option: LabelOption) -> str:
-    """The option in a few words."""
+    """The name of an option in the figure."""
     if option.complete:
         return "complete labels"
     how = _searching(plan, option)
@@ -301,7 +295,6 @@ def _money(plan: Decision) -> str:
     return render(TEXTS["money"], {
         "plan": plan, "most": f"{most:,.0f}",
         "unspent": plan.project.target is None and plan.left > 0.02 * budget,
-        # The choice rules out that the dearer purchase gains 1 point.
         "better": plan.choice.best.dollars > 1.02 * plan.chosen.dollars,
         "beyond": plan.project.images is None or plan.project.images > most, "paid": _paid(plan),
     })  # fmt: skip
@@ -313,11 +306,8 @@ def _paid(plan: Decision) -> str:
 
 def _at_hand(plan: Decision) -> tuple[float, str, str]:
     """mAP of the best that needs no purchase, what it is, and how to get it."""
-    evidence, received, (option, method) = (
-        plan.evidence,
-        plan.evidence.received,
-        plan.curves.trained,
-    )
+    evidence, received = plan.evidence, plan.evidence.received
+    option, method = plan.curves.trained
     score, named = plan.so_far, evidence.title(method)
     train = f"Train {named} on the labels so far (`simkit train --labels`)."
     if evidence.project is not None:
@@ -468,7 +458,7 @@ def _table(title: str, rows: Iterable[dict[str, str]]) -> Table:
 
 
 def _amounts(plan: Decision) -> Table:
-    """What nothing, half the money of the plan, the plan, and the whole budget give."""
+    """What nothing, half the price of the plan, the plan, and the best purchase give."""
     chosen, best = plan.chosen, plan.choice.best
     half = [one for one in plan.choice.every if one.dollars <= chosen.dollars / 2]
     rows = [_amount(plan, "nothing", None)]
@@ -635,7 +625,7 @@ def _frontier(every: Sequence[Candidate], pair: Pair) -> list[Candidate]:
 
 
 def _instead(plan: Decision) -> float | None:
-    """mAP of the labels at hand where nothing is bought; None for a purchase."""
+    """mAP of the labels so far where nothing is bought; None for a purchase."""
     return None if plan.purchase_needed else _at_hand(plan)[0]
 
 
@@ -655,7 +645,7 @@ def _chart(plan: Decision, every: Sequence[Candidate] = ()) -> Chart:
     mark, instead = (chosen.dollars, chosen.median), _instead(plan)
     says = f"the chosen purchase costs {dollars(mark[0])} and is expected to give {points(mark[1])}"
     if instead is not None:
-        says = f"nothing is bought, and the labels at hand give {points(instead)}"
+        says = f"nothing is bought, and the labels so far give {points(instead)}"
     return Chart(
         tuple(lines), mark, plan.project.dollars, instead=instead,
         target=plan.project.target, today=_at_hand(plan)[0], note="Band: 90% interval.",

@@ -224,8 +224,8 @@ def kept(folder: str | PathLike[str]) -> Kept:
     return Kept(len(keys), len(keys) - len(others), trainings)
 
 
-def resume(folder: str | PathLike[str]) -> str:
-    """How to resume the comparison in a folder, for the end of a sentence."""
+def how_to_resume(folder: str | PathLike[str]) -> str:
+    """The command that resumes the comparison in a folder, for the end of a sentence."""
     command = f"simkit compare GRID.toml --out {quote(str(folder))}"
     return f"the same grid and folder resume it: {command}"
 
@@ -264,7 +264,7 @@ def read(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -
         sweep = ", all of the sweep that chooses settings" if finished else ""
         raise BadInput(
             f"the comparison in {folder} has no results yet: {kept(folder)}{sweep}; "
-            f"{resume(folder)}"
+            f"{how_to_resume(folder)}"
         )
     failures = [f"{name}: {why}" for job in compared for name, why in job.failures.items()]
     about = {name: value for name, value in plan.items() if name not in ("grid", "keys")}
@@ -385,7 +385,7 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
             facts["unfinished"] = str(kept(folder))
             sentences.append(
                 f"a comparison in this folder is unfinished: {facts['unfinished']}; "
-                f"{resume(folder)}"
+                f"{how_to_resume(folder)}"
             )
     sentences += [f"failed: {why}" for why in grouped(facts["failures"])]
     sentences += filter(None, [facts["left_out"]])

@@ -41,7 +41,7 @@ _MOST_DRAWS = 100  # more are written as "more than 100"
 
 
 def conditions(runs: Any) -> Iterator[str]:
-    """How the settings were chosen, and for which test images the intervals hold."""
+    """Sentences on how settings were chosen, and on the test images for which intervals hold."""
     table = opened(runs)
     pairs = table[~table["reference"].astype(bool)].drop_duplicates(["scheme", "method"])
     tried, chosen = pairs["tuned_runs"].max(), int(pairs["tuned"].notna().sum())
@@ -85,7 +85,7 @@ def sentences(runs: Any) -> list[str]:
 def reached(full: Sequence[Cell], named: Callable[[str], str] = str) -> str:
     """The highest of these cells with its score, and how far the others are behind.
 
-    named: how the name of a method is written.
+    named: gives the display name of a method.
     """
     row = Row("", Budget(), tuple(full))
     behind = [(named(cell.method), _behind(row.behind(cell.method))) for cell in full]
@@ -110,7 +110,7 @@ def _sentence(row: Row) -> str:
         second = next(c for c in row.cells if c.method == best.order[1 + len(best.ties)])
         follows = f"{second.method} follows, {_behind(row.behind(second.method))} behind"
         return f"{where} {verb} best{equal} with {score} ({probability}); {follows}."
-    others = _or([(name, best.probability[name]) for name in best.rivals], best.extra_draws)
+    others = _rivals([(name, best.probability[name]) for name in best.rivals], best.extra_draws)
     return f"{where} {verb} highest{equal} with {score} and best with {probability}{others}."
 
 
@@ -160,12 +160,12 @@ def _verdict(schemes: list[Row]) -> str:
     return (
         f"{start}, {scheme} with {method} is highest with {score}, and {listed([*tied])} {verb} "
         f"with probability {shown_probability(best.of(of_scheme))}"
-        f"{_or(chances, best.extra_draws)}."
+        f"{_rivals(chances, best.extra_draws)}."
     )
 
 
-def _or(rivals: Sequence[tuple[str, float]], extra_draws: float | None) -> str:
-    """Which others may be the best, with their probabilities, and the draws that would tell."""
+def _rivals(rivals: Sequence[tuple[str, float]], extra_draws: float | None) -> str:
+    """The rivals with their probabilities of being the best, and the draws that would decide."""
     if not rivals:
         return ""
     names = listed([f"{name} ({shown_probability(p)})" for name, p in rivals], last="or")

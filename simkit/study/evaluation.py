@@ -48,8 +48,8 @@ class Evaluation(Readable):
         mAP on these images, in [0, 1]: the mean over the classes with both present and absent
         labels; of a hierarchy, those without children.
     expected
-        mAP on many new images of the same kind, with its 95 % interval: mAP
-        measured on few images is too high. The labels are taken as true.
+        mAP on many new images of the same kind, with its 95 % interval: mAP measured on few images
+        is too high. The labels are taken as true.
     precision, recall
         Means over these classes at the model's thresholds, in [0, 1]. Precision is of the classes
         that are predicted at least once; nan if none is.

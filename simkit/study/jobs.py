@@ -239,9 +239,8 @@ def check(grid: Grid, data: StudyData) -> None:
     scored += [spec for spec in grid.trained if Similarities in methods.make(spec).needs.aids]
     if scored and not grid.scores:
         raise BadInput(
-            f"the grid lists {scored[0]!r}, which needs a model's scores, a table or those of "
-            "simkit score; make them with simkit score, and name the file, as in scores = "
-            '"scores.npz"'
+            f"the grid lists {scored[0]!r}, which needs a model's scores; name a table of scores, "
+            'or make them with simkit score, as in scores = "scores.npz"'
         )
     if grid.scores and not scored and "test" not in data.scored:
         raise BadInput(

@@ -148,12 +148,14 @@ def finish(jobs: Sequence[Job], folder: Path, workers: Workers, progress: Progre
 
 
 def _trained(job: Job, folder: Path) -> int:
-    """The number of finished trainings of a job that an interruption left."""
-    return sum(not _odd(each) for each in job_store.trainings(folder, job.stem, *runs.SCHEMAS))
+    """Number of finished trainings of an interrupted job."""
+    return sum(
+        not _other_versions(each) for each in job_store.trainings(folder, job.stem, *runs.SCHEMAS)
+    )
 
 
-def _odd(environment: str) -> list[str]:
-    """The versions of an environment that are not those of this process."""
+def _other_versions(environment: str) -> list[str]:
+    """The versions in an environment that differ from those of this process."""
     ours, theirs = {**versions(), "torch": str(torch.__version__)}, json.loads(environment)
     return [f"{name} {theirs[name]}" for name in ours if theirs[name] != ours[name]]
 
@@ -162,7 +164,7 @@ def _failure(outcome: job_store.Result | Exception, *, local: bool) -> str:
     """Why an outcome is not used, or ""; `local`: it comes from a local process."""
     if isinstance(outcome, job_store.Result):
         for environment in outcome.table["environment"].to_pylist():
-            if odd := _odd(environment):
+            if odd := _other_versions(environment):
                 return f"its worker has {', '.join(odd)}; install the same versions everywhere"
         return ""
     if isinstance(outcome, NoWorker):
@@ -242,12 +244,12 @@ def _alone(work: Callable[[Task], Value], task: Task) -> Value:
     """Call `work` in one thread of this process at a time, as the number of torch threads and the
     capture of warnings are global to the process."""
     with _lock:
-        return _sent(work, task)
+        return _with_picklable_errors(work, task)
 
 
-def _sent(work: Callable[[Task], Value], task: Task) -> Value:
-    """Call `work` in another process. An error that cannot be sent back from there, which would
-    break a pool and stop a cluster for ever, becomes one with its text."""
+def _with_picklable_errors(work: Callable[[Task], Value], task: Task) -> Value:
+    """Call `work` in a worker. An error that cannot be pickled is replaced by one with its text, as
+    it would break a pool and block a cluster for ever."""
     try:
         return work(task)
     except Exception as error:
@@ -274,7 +276,7 @@ def _in_processes(
                 while batch and len(busy) <= len(starts) and not lost:
                     task = batch.popleft()
                     try:
-                        busy[pool.submit(_sent, work, task)] = task
+                        busy[pool.submit(_with_picklable_errors, work, task)] = task
                     except BrokenProcessPool:
                         lost.append(task)
                 for future in futures.wait(busy, return_when=futures.FIRST_COMPLETED).done:

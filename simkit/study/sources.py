@@ -336,7 +336,7 @@ def open_source(
 def _scores(
     source: StudySource, data: Dataset
 ) -> tuple[dict[str, Similarities], dict[str, NDArray[np.float64]]]:
-    """The similarities of the splits that have any, or else the scores of a table."""
+    """By split, the similarities of an image-text model, and the scores of a table."""
     if not source.scores:
         return {}, {}
     with reading(source.scores, "scores", "make it with simkit predict or simkit score"):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from simkit.annotate.peers import (
-    Sided,
+    WorseWorker,
     class_differences,
     peers,
-    sided,
+    worse_of_pairs,
     worse_than_others,
 )
 from simkit.annotate.votes import Votes
@@ -99,12 +99,12 @@ def test_third_votes_tell_who_of_two_errs():
     question, worker = np.repeat(np.arange(10), 3), np.tile([0, 1, 2], 10)
     early = worker < 2
 
-    def found(two: int) -> list[Sided]:
+    def found(two: int) -> list[WorseWorker]:
         yes = np.array([[1, 0, 1]] * (10 - two) + [[1, 0, 0]] * two, bool)
-        return sided(votes_of(question, worker, yes.ravel(), people=3, classes=2), early)
+        return worse_of_pairs(votes_of(question, worker, yes.ravel(), people=3, classes=2), early)
 
     # All 10 have the probability 1 / 1024, and 9 or more 11 / 1024; the bound is 1 / 300.
-    assert found(0) == [Sided(1, 0, 10, 10)]
+    assert found(0) == [WorseWorker(1, 0, 10, 10)]
     assert found(1) == found(5) == []
 
 
@@ -116,7 +116,7 @@ def test_people_who_are_equally_good_are_not_named_by_third_votes():
         asked = yes[0] != yes[1]  # the third one only where the first two differ
         question, worker = np.where([asked | True, asked | True, asked])[::-1]
         votes = votes_of(question, worker, yes[worker, question], people=3, classes=20)
-        named += bool(sided(votes, worker < 2))
+        named += bool(worse_of_pairs(votes, worker < 2))
     assert named <= 3
 
 

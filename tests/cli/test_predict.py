@@ -114,7 +114,7 @@ def test_bad_input(shell, model: str, folder: str, words: tuple[str, ...], named
     [
         (
             "image,cat,dog\n0012,1.5,2\n7,-2,\n",
-            r"where a score is empty: 1 of 4 scores; images with such: 1 \(7\)",
+            r"where a score is empty: 1 of 4 scores; images with empty scores: 1 \(7\)",
         ),
         ("file;cat;dog\n7;-2;\n0012;1,5;2\n", "decimal commas"),
         ("dog,image,cat,notes\n2,0012,1.5,x\n,7,-2,y\n", r"not classes of the data: 1 \(notes\)"),
@@ -139,7 +139,7 @@ def test_scores_of_other_programs(tmp_path, content: str, note: str) -> None:
     [
         ("image,Kat\n7,1\n", "did you mean 'Kat'"),
         ("image,cat\n7,1\n7,1\n", "'7' has two rows"),
-        ("image,cat\n8.jpg,1\n", "'8.jpg', but ids such as '7' are wanted"),
+        ("image,cat\n8.jpg,1\n", "'8.jpg', but ids such as '7' are expected"),
         ("image,cat\n7,often\n", "'cat' holds 'often' in row 2"),
         ("cat,dog\n1,2\n", "no column holds the image ids"),
     ],

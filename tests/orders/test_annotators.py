@@ -249,7 +249,7 @@ def test_the_part_of_somebody_who_is_set_aside_is_given_away(tmp_path, capsys):
     assert code(["receive", str(order.folder), "--without", "ben"]) == 0
     words = ["simkit", "order", "--export", str(order.folder), "--for", "NEW", "--in-place-of"]
     said = capsys.readouterr().out
-    assert "the part of ben, who is set aside, is open; " in said
+    assert "the answers of ben are set aside; " in said
     assert said.splitlines()[-1] == f"next: {' '.join([*words, 'ben'])}"
     assert annotators.team(OrderState.of(order)) == ["ann"]
     assert not annotators.files_to_fill(OrderState.of(order))
@@ -316,6 +316,6 @@ def test_exports_that_are_impossible_are_refused(tmp_path, who, named, capsys):
 
 
 def test_a_name_that_is_too_long_for_a_file_is_refused_with_the_limit():
-    with pytest.raises(BadInput, match="a name of 300 letters; give names of at most 100"):
+    with pytest.raises(BadInput, match="a name of 300 bytes; give names of at most 100"):
         annotators.names("ben," + "a" * 300)
     assert annotators.names("ben," + "a" * 100)[1] == "a" * 100

@@ -223,7 +223,7 @@ def test_images_and_classes_are_matched_by_name_and_missing_ones_named(shell, tm
     )
     boxes.assign(file="other.png").to_csv("others.csv", index=False)
     done = start(shell, "--scores", "others.csv", "--out", "second")
-    assert done.code == 2 and "has 'other.png', but ids such as '0000.png' are wanted" in done.err
+    assert done.code == 2 and "has 'other.png', but ids such as '0000.png' are expected" in done.err
     kept = Order.read("project/order1").scores
     scored = expit(logits()) >= 0.3
     assert np.allclose(kept[scored], logits()[scored], atol=1e-4) and (kept[~scored] < -1e8).all()
