@@ -1,35 +1,34 @@
-"""Is mAP of a pilot's complete labels and a purchase together what a plan says?
+"""Does a plan predict the mAP of a model trained on its pilot and a purchase together?
 
     SIMKIT_DATA=... python benchmarks/plan_together.py --runs FOLDER    # ten minutes on one core
     python benchmarks/plan_together.py --quick                          # a minute; does it work?
 
-In a project models are trained on the complete labels of the pilot and on those of the order.
-Stated is what a plan says (`Curves.with_labels_so_far`); beside it stand single rules. *Counts*:
-the known labels of both add up, over the images of both, and the method sees the mean share of
-known labels. *Asked*: the same over the images of the pilot and those of the order about which a
-question is asked, as models are trained on no others. *Worth*: each part is worth a number of
-completely labelled images, and these numbers add. *Lower* is the lower mAP of asked and worth,
-*mean* their mean in logit mAP. Where the number of images is the amount (one name an image,
-complete labels) there is only worth.
+Models are trained on the complete labels of the pilot and on those of the order. *Stated* is the
+prediction of a plan (`Curves.with_labels_so_far`); it is compared with single rules. *Counts*: the
+known labels of both add up over the images of both, and the method sees the mean share of known
+labels. *Asked*: the same over the images of the pilot and those of the order with a question, as
+models are trained on no others. *Worth*: each part is worth a number of completely labelled images,
+and these numbers add. *Lower* is the lower mAP of asked and worth, *mean* their mean in logit mAP.
+Where the number of images is the amount (one name per image, complete labels) there is only worth.
 
 Pilots of 150 and 300 images, two of each, are compared in three draws. Orders of 300 and 1,500
-other images have four sizes of each scheme: from 5 labels (of FPC, present ones) a class, or 5 % of
-the images, to nearly all. Each method is trained on the labels of a pilot and of an order together,
-with the settings of the comparison, in two draws; pilots and orders are scored on the same test
-images. `scenes` are the drawings that ship with simkit; `photographs` the VOC 2012 animals of
-SIMKIT_DATA, trained in as many epochs as plan_worlds.py says; classes that fewer than 40 images
-show are left out.
+other images have four sizes of each scheme: from 5 labels per class (present ones with FPC), or 5 %
+of the images, to nearly all. Each method is trained on the labels of a pilot and of an order
+together, with the settings of the comparison, in two draws; pilots and orders are scored on the
+same test images. `scenes` are the drawings that ship with simkit; `photographs` the VOC 2012
+animals of SIMKIT_DATA, trained in as many epochs as plan_worlds.py says; classes that fewer than 40
+images show are left out.
 
-Some errors are those of the growth of complete labels beyond a pilot (benchmarks/growth.py), which
-no rule can mend. So each rule is judged once more with the growth that was measured: the mAP of the
+Part of the errors is that of the growth of complete labels beyond a pilot (benchmarks/growth.py),
+which no rule can correct. So each rule is also judged with the measured growth: the mAP of the
 pilot with complete labels of further images.
 
-What is predicted is mAP before the noise of a draw. Ranges "before noise" are those of this mean,
-ranges "as stated" those that a plan shows, of a single model.
+Predictions are of mAP before the noise of a draw. Ranges "before noise" are those of this mean;
+ranges "as stated" are those of a single model, which a plan shows.
 
-*The choice*: among the measured purchases that a plan would offer, by three price lists and for
-budgets from 2 % of the dearest one to all of it. Regret is what the best of them within the budget
-gives more than the chosen one.
+*The choice* is among the measured purchases that a plan would offer, at three price lists and with
+budgets from 2 % of the dearest one to all of it. Regret is the mAP of the best of them within the
+budget minus that of the chosen one.
 """
 
 from __future__ import annotations
@@ -86,7 +85,7 @@ Choices = dict[tuple[str, int, int, str], list[tuple[Candidate, float]]]  # with
 
 @dataclass(frozen=True)
 class Together:
-    """Labels of a pilot and an order, mAP in points.
+    """Predicted and measured mAP of a pilot and an order together, in points.
 
     `known` is the order's known labels as a share of those of all images that it may ask about,
     `offered` whether a plan would offer it. By rule: `bands` are the 5, 50 and 95 % quantiles
@@ -111,7 +110,7 @@ class Together:
         return float(self.bands[rule][1] - self.measured)
 
     def rule_error(self, rule: str) -> float:
-        """With growth as it came out."""
+        """The error with the measured growth of complete labels."""
         return self.known_growth[rule] - self.measured
 
     def held(self, rule: str, *, stated: bool = False) -> bool:
@@ -126,7 +125,7 @@ class Together:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is run: numbers of images, and the draws of a comparison."""
+    """Numbers of images, and of draws of a comparison."""
 
     pilots: Sequence[int] = PILOTS
     repeats: int = REPEATS
@@ -150,7 +149,7 @@ class Bought:
 
 
 def settings(world: World, images: int) -> World:
-    """Trained as in plan_worlds.py: photographs in as many steps, scenes as in the demo."""
+    """The training: photographs in as many epochs as plan_worlds.py says, scenes as in the demo."""
     if world.name == "scenes":
         return world
     epochs = min(60, max(12, 12 * plan_worlds.ENOUGH // images))
@@ -294,7 +293,7 @@ def with_growth(curves: Curves, whole: dict[str, tuple[Array, Array]]) -> Curves
 
 
 def judged(world: World, folder: Path, plan: Plan, choices: Choices) -> Iterator[Together]:
-    """All predictions in a world, with what came out; adds its purchases to `choices`."""
+    """All predictions in a world, with the measured mAP; adds its purchases to `choices`."""
     rows = np.arange(len(world.values))
     largest, most = max(plan.orders), max(plan.pilots)
     test = rows[largest + plan.repeats * most :]
@@ -331,7 +330,7 @@ def judged(world: World, folder: Path, plan: Plan, choices: Choices) -> Iterator
 def _growth(
     orders: dict[int, list[Bought]], scores: dict[tuple[Any, ...], list[Array]], pool: int
 ) -> dict[str, tuple[Array, Array]]:
-    """What complete labels of pilot and order give, ascending, by method."""
+    """Measured growth by method: mAP of complete labels of pilot and order, ascending."""
     sizes: dict[float, list[Array]] = {}
     for n, every in orders.items():
         for one in every:
