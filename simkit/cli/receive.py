@@ -261,13 +261,12 @@ def _errs(state: OrderState, names: Mapping[str, str]) -> list[tuple[str, str]]:
         who = str(gold.index[place])
         others = f"{wrong.sum() - wrong[place]:,} of {asked.sum() - asked[place]:,}"
         cases.setdefault(who, f"than the others: {names.get(who, who)} is wrong on "
-                         f"{wrong[place]:,} of {asked[place]:,} questions with a known answer, the "
+                         f"{wrong[place]:,} of {asked[place]:,} gold questions, the "
                          f"others on {others}")  # fmt: skip
     for one in state.worse_of_pairs:
         who, other = workers[one.worker], name[workers[one.other]]
-        cases.setdefault(who, f"than {other}: of {one.differ:,} questions on which they differ and "
-                         f"others decide, most others agree with {other} on "
-                         f"{one.against:,}")  # fmt: skip
+        cases.setdefault(who, f"than {other}: on {one.against:,} of {one.differ:,} questions on "
+                         f"which they differ, most others agree with {other}")  # fmt: skip
     return [
         (who, f"{names.get(who, who)} errs more often {case}; look at these answers, or set them "
          f"aside: simkit receive {quote(str(state.order.folder))} --without "

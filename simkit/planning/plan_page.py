@@ -218,14 +218,6 @@ def _searching(plan: Decision, option: LabelOption) -> str:
     return " by scores" if model else " at random"
 
 
-def titled(plan: Decision, option: LabelOption) -> str:
-    """The name of an option in the figure."""
-    if option.complete:
-        return "complete labels"
-    how = _searching(plan, option)
-    return f"{option.part.name}{how}" if how else option.scheme
-
-
 def _search(plan: Decision, option: LabelOption) -> str | None:
     """The model by which images are found for a scheme that assumes a machine, "" without a model;
     None for other schemes."""
@@ -637,9 +629,11 @@ def _chart(plan: Decision, every: Sequence[Candidate] = ()) -> Chart:
         if not best:  # further answers to the questions so far alone
             continue
         low, high = zip(*(one.band for one in best), strict=True)
+        name = "complete labels" if pair[0].complete else pair[0].scheme
+        if how := _searching(plan, pair[0]):
+            name = f"{pair[0].part.name}{how}"
         lines.append(CurveSeries(
-            f"{titled(plan, pair[0])}, {plan.evidence.title(pair[1])}",
-            tuple(one.dollars for one in best),
+            f"{name}, {plan.evidence.title(pair[1])}", tuple(one.dollars for one in best),
             tuple(one.median for one in best), low, high, pair == chosen.pair,
         ))  # fmt: skip
     mark, instead = (chosen.dollars, chosen.median), _instead(plan)
