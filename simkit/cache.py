@@ -43,7 +43,7 @@ def in_cache(folder: Path) -> Iterator[None]:
     except NotWritten as error:
         if not folder.absolute().is_relative_to(cache_folder().absolute()):
             raise
-        mend = "name a writable folder, as in: export SIMKIT_CACHE=FOLDER"
+        mend = "set SIMKIT_CACHE to a writable folder, as in: export SIMKIT_CACHE=FOLDER"
         raise NotWritten(error.target, error.reason, mend) from None
 
 

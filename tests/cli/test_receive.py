@@ -404,8 +404,8 @@ def test_where_two_differ_a_third_person_tells_who_errs(tmp_path, capsys):
     third.reset_index().to_csv(tmp_path / "zoe.csv", index=False)
     assert code(["receive", folder, str(tmp_path / "zoe.csv")]) == 0
     out = capsys.readouterr().out
-    assert (f"ben errs more often than ann: on {number} of {number} questions on which they differ, "
-            "most others agree with ann;") in out  # fmt: skip
+    assert (f"ben errs more often than ann: on {number} of {number} questions on which they "
+            "differ, most others agree with ann;") in out  # fmt: skip
     assert "cannot tell who errs" not in out
     assert pd.read_csv(order.folder / "yes_by_class.csv")["worker"].nunique() == 2
 

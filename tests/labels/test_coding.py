@@ -139,7 +139,6 @@ def test_states_of_a_long_table(state, minus, rows) -> None:
         PartialLabels.from_pandas(frame.assign(state=[0, -1]))
 
 
-# The readers in the table of docs/data.md, each as the labels or the truth of a matrix or table.
 def _truth(truth: Truth) -> int:
     known = truth.known is None or truth.known.toarray()[0, 0]
     return (2 * int(truth.present.toarray()[0, 0]) - 1) * int(known)
@@ -166,6 +165,7 @@ def _long(values: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame({"image_id": images, "class": classes, "state": state})
 
 
+# In the table of docs/data.md: each reads the first cell of a matrix or table.
 READERS = {
     "`PartialLabels.of`, `Task`: arrays, tensors": lambda v, _: PartialLabels.of(v).rows([0])[0, 0],
     "`Truth.of`: arrays, tensors": lambda v, _: _truth(Truth.of(v)),
