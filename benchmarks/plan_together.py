@@ -26,6 +26,9 @@ pilot with complete labels of further images.
 Predictions are of mAP before the noise of a draw. Ranges "before noise" are those of this mean;
 ranges "as stated" are those of a single model, which a plan shows.
 
+*Labels that a model finds*: FPC on images that are drawn, and on as many that a model of the pilot
+finds, which are easy ones; each together with the pilot.
+
 *The choice* is among the measured purchases that a plan would offer, at three price lists and with
 budgets from 2 % of the dearest one to all of it. Regret is the mAP of the best of them within the
 budget minus that of the chosen one.
@@ -60,7 +63,7 @@ from simkit.learn import methods
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.stack import scores_of_all
 from simkit.learn.task import Task
-from simkit.learn.train import train_stack
+from simkit.learn.train import train, train_stack
 from simkit.planning.choose import UNSEEN, Candidate, Request, choose
 from simkit.planning.costs import count
 from simkit.planning.curves import LARGEST, Array, Curves, FullCurve
@@ -376,6 +379,49 @@ def _offered(
             ), score  # fmt: skip
 
 
+# ----------------------------------------------------------------------- labels that a model finds
+
+
+def searched(world: World, folder: Path, plan: Plan) -> Iterator[tuple[str, str, float, float]]:
+    """World, method, and mAP of the largest pilots with FPC of the largest order, whose images are
+    drawn, or found by a model of the pilot."""
+    rows, n, images = np.arange(len(world.values)), max(plan.orders), max(plan.pilots)
+    order, test = rows[:n], rows[n + plan.repeats * images :]
+    truth = Truth.of(world.labels[order])
+    for repeat in range(plan.repeats):
+        pilot = rows[n + repeat * images : n + (repeat + 1) * images]
+        evidence = compared(world, folder / f"{world.name}-{images}-{repeat}", (pilot, test), 3)
+        complete = np.where(world.labels[pilot].toarray(), 1, -1).astype(np.int8)
+        inputs = FeatureInputs(world.values[pilot])
+        task = Task(PartialLabels.of(csr_array(complete)), inputs)
+        model = train(task, methods.make("an"), settings=settings(world, images).train)
+        scores = model.scores(FeatureInputs(world.values[order]))
+        option = LabelOption.of("fpc")
+        for amount in np.geomspace(2 * FEW, truth.counts.max() / 2, len(SIZES)).tolist():
+            drawn, found = option.with_amount(amount), option.with_amount(amount)
+            found = found.unassuming(scores=True)
+            both = [
+                Bought(n, "fpc", "", 0, simulate(truth, drawn)),
+                Bought(n, "fpc", "", 0, simulate(truth, found, scores=scores)),
+            ]
+            ap = measured(world, pilot, order, test, both)[..., evidence.pool.scored]
+            for method, (one, other) in zip(METHODS, np.nanmean(ap, axis=2).T, strict=True):
+                yield world.name, method, float(one), float(other)
+
+
+def losses(every: Sequence[tuple[str, str, float, float]]) -> None:
+    rows = []
+    for key in dict.fromkeys(one[:2] for one in every):
+        one, other = np.array([row[2:] for row in every if row[:2] == key]).T
+        lost = logit(one) - logit(other)
+        means = (f"{100 * ap.mean():.1f}" for ap in (one, other))
+        rows.append((", ".join(key), f"{len(lost)}", *means, f"{lost.mean():.2f}",
+                     f"{lost.std():.2f}"))  # fmt: skip
+    print("\n## Labels that a model finds\n")
+    heads = ("purchases", "images drawn", "images found", "loss of logit mAP", "its deviation")
+    measuring.table(("world, method", *heads), rows)
+
+
 # ------------------------------------------------------------------------------------ the choice
 
 
@@ -507,12 +553,16 @@ def main() -> None:
     plan = Plan((100,), 1, (300,), 2) if wants.quick else Plan()
     found: list[Together] = []
     choices: Choices = {}
+    looked: list[tuple[str, str, float, float]] = []
     with tempfile.TemporaryDirectory() as spare:
         folder = Path(spare) if wants.quick else wants.runs
         for name in worlds:
             images = max(plan.orders) + plan.repeats * max(plan.pilots)
-            found += judged(World.of(name, images), folder, plan, choices)
+            world = World.of(name, images)
+            found += judged(world, folder, plan, choices)
+            looked += searched(world, folder, plan)
     report(found)
+    losses(looked)
     regrets(choices)
     sizes = {name: sum(one.world == name for one in found) for name in worlds}
     measuring.finish("plan_together", as_json=wants.json, equal=True, ratios={}, sizes=sizes)

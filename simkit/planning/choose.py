@@ -275,7 +275,15 @@ def _again(
         )  # fmt: skip
 
 
-def choose(every: Sequence[Candidate], project: Request) -> Choice:
+def added(one: Candidate, at_hand: float) -> float:
+    """What a purchase adds to a mAP: the difference of these numbers as they are printed, to a
+    tenth of a point."""
+    return round(one.median, 3) - round(at_hand, 3)
+
+
+def choose(
+    every: Sequence[Candidate], project: Request, *, at_hand: float = -math.inf
+) -> Choice:  # fmt: skip
     """The cheapest purchase that is as good as the best one.
 
     Without a target the best has the highest expected mAP. A cheaper one is chosen only if it
@@ -290,6 +298,8 @@ def choose(every: Sequence[Candidate], project: Request) -> Choice:
         All candidates.
     project
         Budget and target.
+    at_hand
+        mAP without a purchase: where any adds 1 point to it, so does the choice.
 
     Returns
     -------
@@ -306,11 +316,12 @@ def choose(every: Sequence[Candidate], project: Request) -> Choice:
         reached = bool(sufficient)
         likely = max(order, key=lambda one: (one.reaches(target), one.median))
         if not sufficient and likely.reaches(target) < NO_CHANCE:
-            without = choose(every, replace(project, target=None))
+            without = choose(every, replace(project, target=None), at_hand=at_hand)
             return replace(without, reached=False)
         chosen = sufficient[0] if sufficient else likely
     else:
-        chosen = next(_as_good(order, every, best), best)
+        good = [*_as_good(order, every, best)] or [best]
+        chosen = next((one for one in good if added(one, at_hand) > LOSS - 1e-9), good[0])
     rivals: dict[LabelOption, Candidate] = {}
     for one in sufficient or order:
         before = rivals.setdefault(one.option, one)
@@ -419,7 +430,8 @@ def next_measurement(choice: Choice) -> tuple[Candidate, float] | None:
 
 def planned(curves: Curves, project: Request) -> tuple[Choice, tuple[Candidate, ...]]:
     """The choice of a project and its present order."""
-    return in_rounds(choose(candidates(curves, project), project), curves, project)
+    choice = choose(candidates(curves, project), project, at_hand=curves.at_hand)
+    return in_rounds(choice, curves, project)
 
 
 def in_rounds(
@@ -787,9 +799,8 @@ class Decision:
         return self.gain_of(self.chosen)
 
     def gain_of(self, one: Candidate) -> float:
-        """What a purchase adds to the mAP of the labels so far, and to what is `free`: the
-        difference of these numbers as they are printed, to a tenth of a point."""
-        return round(one.median, 3) - round(max(self.so_far, self.free), 3)
+        """What a purchase adds to the best mAP without one."""
+        return added(one, self.curves.at_hand)
 
     @cached_property
     def trust(self) -> Trust:
@@ -803,7 +814,7 @@ class Decision:
         one; None where it was measured."""
         if self.purchase_needed:
             return self.chosen.map
-        measured = self.evidence.received is not None or self.free > self.so_far
+        measured = self.evidence.received is not None or self.curves.free > self.so_far
         return None if measured else self.curves.floor
 
     @cached_property
@@ -821,16 +832,7 @@ class Decision:
         """Whether neither the purchase nor the labels so far reach the target."""
         if self.choice.reached is not False or self.project.target is None:
             return False
-        return self.purchase_needed or max(self.so_far, self.free) < self.project.target
-
-    @property
-    def free(self) -> float:
-        """The best mAP that needs none of the labels so far: zero-shot, and outside of a project,
-        whose models learn from its pilot, that of the pilot alone; -inf without any."""
-        values = [] if self.evidence.zero_shot is None else [self.evidence.zero_shot[0]]
-        if not self.curves.with_pilot:
-            values += [float(np.nanmean(one)) for one in self.evidence.complete.values()]
-        return max(values, default=-math.inf)
+        return self.purchase_needed or self.curves.at_hand < self.project.target
 
     @cached_property
     def so_far(self) -> float:

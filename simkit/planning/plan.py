@@ -73,7 +73,8 @@ class Plan(Decision, Readable):
         if budget == self.project.dollars:
             return self
         project = replace(self.project, dollars=budget)
-        choice = choose.choose(choose.within(every, budget), project)
+        some, at_hand = choose.within(every, budget), self.curves.at_hand
+        choice = choose.choose(some, project, at_hand=at_hand)
         choice, order = choose.in_rounds(choice, self.curves, project)
         return replace(
             self, project=project, choice=choice, order=order,
@@ -232,7 +233,8 @@ def _supposed(curves: Curves, project: choose.Request) -> Iterator[tuple[float, 
     """The choice for several shares of wrong answers, where the share is unknown."""
     for rate in SUPPOSED if curves.errors is None and curves.evidence.levels else ():
         erring = curves.with_errors((rate, rate))
-        yield rate, choose.choose(choose.candidates(erring, project), project).chosen
+        every = choose.candidates(erring, project)
+        yield rate, choose.choose(every, project, at_hand=curves.at_hand).chosen
 
 
 def _two_digits_up(value: float) -> float:

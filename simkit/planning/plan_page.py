@@ -468,7 +468,7 @@ def _amounts(plan: Decision) -> Table:
 def _amount(plan: Decision, name: str, one: Candidate | None) -> dict[str, str]:
     if one is None:
         score, what, _ = _at_hand(plan)
-        shown = plan.curves.floor if plan.free <= plan.so_far else None
+        shown = plan.curves.floor if plan.curves.free <= plan.so_far else None
         return {"spend": f"{name}: $0", "on": what, "mAP": points(score),
                 "range": "" if shown is None else _band(shown), "done by": ""}  # fmt: skip
     hours = None if math.isnan(one.seconds) else one.seconds / 3600
