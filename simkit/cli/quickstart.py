@@ -21,7 +21,7 @@ from simkit.quantities import duration, exact_money
 if TYPE_CHECKING:
     import pandas as pd
 
-    from simkit.annotate.prices import Cost
+    from simkit.annotate.prices import Cost, Prices
     from simkit.data.dataset import Dataset
     from simkit.orders.order import Order
     from simkit.orders.project import Project
@@ -243,7 +243,7 @@ def _print_order(
     images = "all images" if asked == N else f"{asked:,} of the {N:,} images"
     say("")
     if plan is None:
-        say(f"Label {images} completely: there are too few for a pilot that compares schemes.")
+        say(f"Label {images} completely: {_without_pilot(project, N)}.")
     else:
         dollars = bill.dollars - plan.set_up  # with the answers of further people
         plan = replace(plan, dollars=dollars, share=dollars / project.budget)
@@ -262,15 +262,13 @@ def _print_order(
     rates = project.price_list.rates
     swept, alone = rates["sweep"], rates.get("verify", rates["sweep"])
     if L < PAGE and "91 classes" in swept.source and (alone.seconds or 0) > (swept.seconds or 0):
-        dear = replace(project.price_list, rates={**rates, "sweep": alone})
-        most = simkit.cost(order.effort(order.table), dear)
+        most = simkit.cost(order.effort(order.table), _dear(project))
         say(f"a class took {swept.seconds:.1f} s with 91 on a page, and {alone.seconds:.1f} s "
             f"alone; with {L} expect up to {exact_money(most.dollars)}, {duration(most.seconds)} "
             "of work; `simkit receive` measures it")  # fmt: skip
         if (over := most.dollars - project.budget) >= 0.005:
-            fits = math.floor(100 * project.budget * bill.dollars / most.dollars) / 100
-            mend = f"; to stay within it, start another project with --budget {fits:.2f}"
-            say(f"warning: that is {exact_money(over)} over the budget{mend if fits else ''}")
+            say(f"warning: that is {exact_money(over)} over the budget"
+                f"{_within(project, order, bill.dollars / most.dollars)}")  # fmt: skip
     say_repeated(order)
     _print_possible(project, order)
     say_annotators(OrderState.of(order))
@@ -284,6 +282,52 @@ def _print_order(
         say(f"files for people: {', '.join(others)}")
     say(f"next: {next_step(project, [OrderState.of(order)])}")
     say(f"at any time: simkit status {quote(str(project.folder))}")
+
+
+def _dear(project: Project) -> Prices:
+    """The project's price list with all classes of an image at the price of one asked alone."""
+    listed = project.price_list
+    alone = listed.rates.get("verify", listed.rates["sweep"])
+    return replace(listed, rates={**listed.rates, "sweep": alone})
+
+
+def _without_pilot(project: Project, images: int) -> str:
+    """Why a project begins without a pilot."""
+    from simkit.planning.pilot import MOST_SHARE, SMALLEST, THIRD, least_budget
+
+    if images < THIRD * SMALLEST:
+        return "there are too few for a pilot that compares schemes"
+    least = math.ceil(least_budget(len(project.classes), project.price_list))
+    return (f"{exact_money(project.budget)} pays for that, and not for a pilot that compares "
+            f"schemes, which takes at most {MOST_SHARE:.0%} of a budget and so needs "
+            f"--budget {least}")  # fmt: skip
+
+
+def _within(project: Project, order: Order, share: float) -> str:
+    """With which budget another project's first labels stay within this or that budget; or "".
+
+    share: the listed price as a share of the price with all classes asked alone.
+    """
+    from simkit.orders.project import first_round
+    from simkit.planning.pilot import least_budget
+
+    less = math.floor(100 * project.budget * share) / 100
+    least = math.ceil(least_budget(len(project.classes), project.price_list))
+    empty = replace(order, rounds=())
+    for budget in (less, float(least)):
+        try:
+            trial = replace(project, budget=budget)
+            plan = trial.pilot(len(order.images))
+            made = first_round(trial, empty, order.settings.split, plan)
+        except BadInput:
+            continue
+        dollars = simkit.cost(made.effort(made.table), _dear(trial)).dollars
+        if dollars <= max(budget, project.budget) + 0.005:
+            what = "to stay within it" if budget <= project.budget else (
+                "to stay within a budget, label a pilot of fewer images"
+            )  # fmt: skip
+            return f"; {what}: start another project with --budget {budget:.2f}"
+    return ""
 
 
 def _print_possible(project: Project, order: Order) -> None:

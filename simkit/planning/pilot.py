@@ -357,7 +357,14 @@ def _divided(budget: float, each: float, *, set_up: float, exist: int | None) ->
         raise BadInput("complete labels cost nothing by this price list; label everything")
     usual, most = (int(share * (budget - set_up) / each + 1e-6) for share in (SHARE, MOST_SHARE))
     everything = math.inf if exist is None else exist * each + set_up
-    if everything < THIRD * SMALLEST * each + set_up or (most < SMALLEST and everything <= budget):
+    if most < SMALLEST and THIRD * SMALLEST * each + set_up <= everything <= budget:
+        least = math.ceil(_least(each, set_up))
+        raise BadInput(
+            f"budget is {exact_money(budget)}; a pilot takes complete labels of {SMALLEST:,} of the {exist:,} "
+            f"images and at most {percent(MOST_SHARE)} of it after any set-up; raise it to "
+            f"${least:,}, or label all completely, for {exact_money(everything)}"
+        )
+    if everything < THIRD * SMALLEST * each + set_up:
         raise BadInput(
             f"images is {exist:,}, too few for a pilot, which takes at least {SMALLEST:,} of them "
             f"and at most a third of all and {percent(MOST_SHARE)} of the budget; label all "
@@ -368,20 +375,32 @@ def _divided(budget: float, each: float, *, set_up: float, exist: int | None) ->
     return (many - test, test) if most >= SMALLEST else (0, 0)
 
 
+def least_budget(classes: int, prices: Prices) -> float:
+    """The smallest budget, in dollars, that pays for a pilot with so many classes."""
+    set_up = prices.setup + prices.setup_class * classes
+    return _least(complete_cost(MOST, classes, prices).dollars / MOST, set_up)
+
+
+def _least(each: float, set_up: float) -> float:
+    """The smallest budget of a pilot, for complete labels at `each` dollars per image."""
+    return each * SMALLEST / MOST_SHARE * (1 + 1e-9) + set_up
+
+
 def _too_small(budget: float, truth: Truth, prices: Prices, exist: int | None, asked: str) -> str:
     """That a budget does not pay for a pilot, and the first steps that it pays for."""
     L, shares = truth.shape[1], truth.counts / truth.shape[0]
 
-    def needed(classes: int) -> float:
-        labels = complete_cost(MOST, classes, prices).dollars / MOST * SMALLEST / MOST_SHARE
-        return labels * (1 + 1e-9) + prices.setup + prices.setup_class * classes
-
-    few = bisect_right(range(1, L), budget, key=needed)
+    few = bisect_right(range(1, L), budget, key=lambda count: least_budget(count, prices))
+    enough, every = math.ceil(least_budget(L, prices)), None
+    if exist is not None:
+        every = complete_cost(exist, L, prices).dollars + prices.setup + prices.setup_class * L
+        every = math.ceil(100 * every - 1e-6) / 100
     width = half_width(round(TEST * SMALLEST) * shares, drawn=True) * math.sqrt(L / max(few, 1))
     names, dollars = names_for(budget, L, prices, exist)
     return _text(
-        TEXTS["too_small"], budget=budget, enough=math.ceil(needed(L)), few=few, names=names,
+        TEXTS["too_small"], budget=budget, enough=enough, few=few, names=names,
         per_image=few * shares.mean(), half_width=width, prices=asked, answers=prices.workers,
+        every=every if every is not None and every < enough else None, exist=exist,
         each_class=names * (np.diff(truth.present.indptr) > 0).mean() / L, dollars=dollars,
     )  # fmt: skip
 

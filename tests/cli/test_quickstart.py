@@ -223,6 +223,27 @@ def test_an_order_that_may_cost_more_than_the_budget_names_one_that_does_not(
     assert 0.07 < float(re.search(r"expect up to \$([\d.]+)", said)[1]) <= 0.1
 
 
+def test_every_budget_that_a_message_names_buys_first_labels(shell, tmp_path) -> None:
+    photographs(tmp_path / "photos", 660)
+    (tmp_path / "names.txt").write_text("".join(f"class {n}\n" for n in range(12)))
+
+    def said(budget: str, out: str) -> str:
+        done = shell("quickstart", "photos", "--classes", "names.txt", "--budget", budget,
+                     "--out", out)  # fmt: skip
+        return done.err if done.code else done.out
+
+    text = said("5", "poor")
+    pilot, everything = re.search(r"raise it to \$(\d+) \(or to \$([\d.]+), for", text).groups()
+    assert float(everything) == pytest.approx(660 * 12 * 0.3 * 15 / 3600, rel=0.01)
+    assert float(everything) < float(pilot) == 17
+    text = said(everything, "all")
+    assert f"${everything} pays for that, and not for a pilot" in text and "too few" not in text
+    assert "needs --budget 17" in text
+    assert re.search(r"over the budget.* with --budget ([\d.]+)", text)[1] == "17.00"
+    text = said(pilot, "pilot")
+    assert "This pilot measures mAP" in text and "over the budget" not in text
+
+
 def test_bad_input_is_one_sentence_and_writes_nothing(shell, tmp_path) -> None:
     photos = photographs(tmp_path / "photos", 3)
     cases = [
