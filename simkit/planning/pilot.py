@@ -360,9 +360,9 @@ def _divided(budget: float, each: float, *, set_up: float, exist: int | None) ->
     if most < SMALLEST and THIRD * SMALLEST * each + set_up <= everything <= budget:
         least = math.ceil(_least(each, set_up))
         raise BadInput(
-            f"budget is {exact_money(budget)}; a pilot takes complete labels of {SMALLEST:,} of the {exist:,} "
-            f"images and at most {percent(MOST_SHARE)} of it after any set-up; raise it to "
-            f"${least:,}, or label all completely, for {exact_money(everything)}"
+            f"budget is {exact_money(budget)}; a pilot takes complete labels of {SMALLEST:,} of "
+            f"the {exist:,} images and at most {percent(MOST_SHARE)} of it after any set-up; raise "
+            f"it to ${least:,}, or label all completely, for {exact_money(everything)}"
         )
     if everything < THIRD * SMALLEST * each + set_up:
         raise BadInput(
