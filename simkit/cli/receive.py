@@ -15,7 +15,7 @@ from simkit.cli import options
 from simkit.cli.order import say_handovers
 from simkit.cli.output import counts_line, print_json, say, table
 from simkit.errors import BadInput
-from simkit.quantities import duration, exact_money
+from simkit.quantities import duration, exact_money, numbered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,11 +38,12 @@ _AGREEMENT = [
 def command(
     folder: Path, files: tuple[Path, ...], *, columns: tuple[str, ...] = (),
     minus: Literal["absent", "unknown"] | None = None, without: tuple[str, ...] = (),
-    with_: tuple[str, ...] = (),
+    with_: tuple[str, ...] = (), correct: bool = False,
 ) -> None:  # fmt: skip
     """Add answers to an order: from its page, a table (CSV, JSON, Excel) or Label Studio.
 
-    Answers are checked, added and never replaced; receiving the same file again changes nothing.
+    Answers are checked and added, and none is deleted; receiving the same file again changes
+    nothing.
     Labels, votes, measured times and open questions are written into the order's folder. Without
     FILES they are written again from the answers so far. ORDER may be a project: the files name
     their order.
@@ -59,6 +60,8 @@ def command(
         error rates and times are computed without them, and their questions are open again.
     with_ : NAME
         Use the answers of this person again.
+    correct
+        Where FILES have another answer of the same person than before, use the new one.
     """
     import pandas as pd
 
@@ -68,14 +71,15 @@ def command(
     from simkit.orders.project_scores import ProjectScores
     from simkit.orders.receiving import OrderState, checked, keep, kept, write
 
-    folder = order_of(folder, files)
+    options.needs({"--correct": correct}, "FILES with the corrections", files)
+    named, folder = folder, order_of(folder, files)
     project = project_of(folder)
     order = Order.read(folder)
     names = options.pairs(columns, "--columns", "field=NAME, such as answer=label")
     raw = [pd.DataFrame(columns=["file", *answer_tables.RAW])]
     for file in files:
         raw.append(answer_tables.read(file, order, names, minus or "").assign(file=str(file)))
-    result = checked(order, pd.concat(raw))
+    result = checked(order, pd.concat(raw), correct=correct)
     for name in (side_tables.NAMES, side_tables.NOTES, side_tables.WITHOUT):
         side_tables.read(folder, name)  # a damaged one is refused before answers are stored
     aside = _set_aside(OrderState.of(order), result, without, with_)
@@ -88,14 +92,14 @@ def command(
     while state is None or len(kept(order)) > len(state.received):  # others may receive, too
         state = OrderState.of(order)
         if not len(state.answers):
-            named, mend = ", ".join(map(str, files)), "give the files with people's answers"
+            texts, mend = ", ".join(map(str, files)), "give the files with people's answers"
             if len(result.problems):
                 first = result.problems.iloc[0]
-                mend = (f"{len(result.problems):,} rows of {named} were refused, such as row "
+                mend = (f"{len(result.problems):,} rows of {texts} were refused, such as row "
                         f"{first.row} ({first.problem}); correct them")  # fmt: skip
             elif files:
                 why = ", ".join(f"{n:,} rows: {reason}" for reason, n in result.left_out.items())
-                mend = f"no row of {named} has an answer{f' ({why})' if why else ''}; have the "
+                mend = f"no row of {texts} has an answer{f' ({why})' if why else ''}; have the "
                 mend += "questions answered"
             raise BadInput(f"{folder} has no answers yet; {mend}")
         written = [*write(state), *side]
@@ -106,6 +110,7 @@ def command(
     if state.aside:
         written.append(side_tables.WITHOUT)
     _print(state, result, written)
+    _say_correct(result, named)
     say(f"next: {_next(state) if project is None else next_step(project, project.states)}")
 
 
@@ -148,8 +153,9 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
     order, total, found = state.order, len(state.order.table), _errs(state, names)
     added, problems = len(result.answers), result.problems
     print_json({
-        "order": order.id, "added": added, "answers": len(state.answers),
-        "open": len(state.open), "counts": state.labels.counts(), "tied": state.tied,
+        "order": order.id, "added": added, "corrected": result.corrected,
+        "answers": len(state.answers), "open": len(state.open),
+        "counts": state.labels.counts(), "tied": state.tied,
         "labels": state.labels.id, "seconds": state.seconds.to_dict(),
         "pauses": state.pauses, "files": written,
         "problems": problems[["file", "row", "problem"]].to_dict("records"),
@@ -160,7 +166,9 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
                     "aside": bool(one.aside), "errs": str(who) in {who for who, _ in found}}
                    for who, one in state.people.iterrows()],
     })  # fmt: skip
-    say(f"{added:,} answers added; {total - len(state.open):,} of {total:,} questions are answered")
+    instead = f", {result.corrected:,} of them in place of earlier ones of the same person"
+    say(f"{added:,} answers added{instead * bool(result.corrected)}; "
+        f"{total - len(state.open):,} of {total:,} questions are answered")  # fmt: skip
     say(counts_line(state.labels))
     if state.tied:
         say(f"{state.tied:,} unknown: people disagreed")
@@ -168,7 +176,8 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
     if result.left_out:
         say("left out: " + ", ".join(f"{n:,} ({why})" for why, n in result.left_out.items()))
     if len(problems):
-        say(f"{len(problems):,} rows do not count:")
+        verb = "does" if len(problems) == 1 else "do"
+        say(f"{numbered(len(problems), 'row')} {verb} not count:")
         causes = [same for _, same in problems.groupby(["file", "cause"], sort=False)]
         for same in causes[:5]:
             one, more = same.iloc[0], len(same) - 1
@@ -188,6 +197,16 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
             f"--with {quote(name)} uses them again")  # fmt: skip
     say_handovers(state)
     say(f"wrote {', '.join(written)} in {order.folder}")
+
+
+def _say_correct(result: Checked, folder: Path) -> None:
+    """Print how other answers of the same person are used in place of the earlier ones."""
+    from simkit.orders.receiving import TWICE
+
+    twice = result.problems[result.problems["cause"] == TWICE]
+    if len(twice):
+        words = ["simkit", "receive", str(folder), "--correct", *twice["file"].unique()]
+        say(f"to use the new answers of the same person instead: {join(words)}")
 
 
 def _print_people(state: OrderState, names: Mapping[str, str]) -> None:

@@ -48,6 +48,7 @@ DATA = "data.toml"  # the images as a data set, to train on with the labels
 YES_BY_CLASS = "yes_by_class.csv"  # how often each person says yes about each class
 COLUMNS = ("question", "worker", "answer", "seconds", "shared")
 TYPES = {"question": int, "worker": str, "answer": str, "seconds": float, "shared": int}
+TWICE = "twice"  # the cause of a problem: a person answers differently than before
 LONG = 5  # times are cut at this multiple of the median of their kind, because of breaks
 _STATES = {"yes": YES, "no": NO, "unsure": UNSURE}
 
@@ -71,6 +72,8 @@ class Checked:
         The people with answers, new or earlier: columns worker (hashed) and name.
     notes : DataFrame
         What people noted about images: columns image, worker (hashed) and note.
+    corrected : int
+        Number of the valid new answers that replace an earlier one of the same person.
     """
 
     answers: pd.DataFrame
@@ -78,9 +81,10 @@ class Checked:
     left_out: dict[str, int]
     names: pd.DataFrame
     notes: pd.DataFrame
+    corrected: int
 
 
-def checked(order: Order, rows: pd.DataFrame) -> Checked:
+def checked(order: Order, rows: pd.DataFrame, *, correct: bool = False) -> Checked:
     """Check raw answers against the questions of an order and its earlier answers.
 
     Parameters
@@ -89,6 +93,9 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
     rows : DataFrame
         Raw answers: columns question, worker, answer, and optionally file and others of
         `answer_tables.RAW`.
+    correct : bool, default False
+        Count an answer in place of an earlier, different one of the same person; it is refused
+        otherwise.
 
     Returns
     -------
@@ -111,7 +118,7 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
         number=_numbers(rows, "question", order.table["question"].max()).fillna(-1),
         shared=_numbers(rows, "shared", len(order.table)).fillna(1).clip(lower=1),
     )  # fmt: skip
-    problems, valid, left_out = [], [], Counter[str]()
+    problems, valid, left_out, corrected = [], [], Counter[str](), 0
     for row in rows.to_dict("records"):
         number, text, kind = int(row["number"]), row["text"], kinds.get(row["number"])
         answer, worker = (named if kind == "name" else said)[text], workers[str(row["worker"])]
@@ -131,7 +138,8 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
             why = f"question {number}: {text!r} is not {what}", text, "answer not understood"
         elif not worker:
             why = f"question {number}: the worker is not named", "worker", "worker not named"
-        elif earlier is None:
+        elif earlier is None or (correct and asked == number and earlier != answer):
+            corrected += earlier is not None
             before[about] = number, answer
             seconds, untimed = _seconds(row)
             valid.append((number, worker, answer, seconds, int(row["shared"])))
@@ -141,9 +149,7 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
         elif earlier == answer:
             left_out["repeated"] += 1
         else:
-            problem = f"the same person answered {earlier} before and {answer} now"
-            problem = f"question {number}: {problem}; the first answer counts"
-            why = problem, "twice", "another answer of the same person"
+            why = _differs(number, earlier, answer)
         if why is not None:
             problems.append((row["file"], row["row"], *why[:2]))
             left_out[why[2]] += 1
@@ -152,7 +158,14 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
         pd.DataFrame(problems, columns=["file", "row", "problem", "cause"]),
         dict(left_out),
         *_names_and_notes(order, rows, workers, {*stored["worker"], *(one[1] for one in valid)}),
+        corrected,
     )
+
+
+def _differs(number: int, earlier: str, answer: str) -> tuple[str, str, str]:
+    """That a person answers differently than before: as a problem, its cause and the reason."""
+    text = f"the same person answered {earlier} before and {answer} now; the earlier answer counts"
+    return f"question {number}: {text}", TWICE, "another answer of the same person"
 
 
 def _names_and_notes(
@@ -219,7 +232,7 @@ def keep(order: Order, answers: pd.DataFrame) -> Path | None:
 
 
 def kept(order: Order) -> pd.DataFrame:
-    """All answers of an order as they were received, at most one per person and question.
+    """All answers of an order as they were received, the last one per person and question.
 
     Returns
     -------
@@ -247,8 +260,8 @@ def kept(order: Order) -> pd.DataFrame:
             tables.append(pd.DataFrame(rows, columns=list(COLUMNS)).astype(TYPES))
     answers = pd.concat(tables)
     answers["seconds"] = _numbers(answers, "seconds", DAY)
-    # Two processes that receive the same file at the same time may both store it.
-    return answers.drop_duplicates(["question", "worker"], ignore_index=True)
+    # A later answer is a correction, or two processes received the same file at the same time.
+    return answers.drop_duplicates(["question", "worker"], keep="last", ignore_index=True)
 
 
 def _numbers(rows: pd.DataFrame, column: str, most: float | None = None) -> pd.Series[float]:

@@ -68,7 +68,32 @@ def test_refused_rows_are_listed(rpa):
     })  # fmt: skip
     result = checked(rpa, pd.concat([flipped, strange], ignore_index=True))
     assert not len(result.answers) and len(result.problems) == len(raw) + 3
-    assert result.problems["problem"].iloc[0].endswith("the first answer counts")
+    assert result.problems["problem"].iloc[0].endswith("the earlier answer counts")
+
+
+def test_a_second_file_of_the_same_person_corrects_the_first_one(rpa, tmp_path, capsys):
+    table = pd.read_csv(rpa.round_folder / "questions.csv").assign(worker="ann", seconds=2.0)
+    files = [tmp_path / name for name in ("first.csv", "second.csv")]
+    table.assign(answer="no").to_csv(files[0], index=False)
+    table["answer"] = ["yes", *["no"] * (len(table) - 1)]
+    table.to_csv(files[1], index=False)
+    assert code(["receive", str(rpa.folder), str(files[0])]) == 0
+    assert OrderState.of(rpa).labels.counts()["present"] == 0
+    assert code(["receive", str(rpa.folder), str(files[1])]) == 0
+    said = capsys.readouterr().out
+    assert "\n1 row does not count:\n" in said
+    assert OrderState.of(rpa).labels.counts()["present"] == 0
+    (mend,) = re.findall(r"answers of the same person instead: simkit (.*)", said)
+    assert code([*shlex.split(mend), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (facts["added"], facts["corrected"], facts["problems"]) == (1, 1, [])
+    state = OrderState.of(rpa)
+    assert state.labels.counts()["present"] == 1
+    assert state.people["answers"].tolist() == [len(table)]
+    assert state.people["time"].tolist() == [2.0 * len(table)]
+    assert code(shlex.split(mend)) == 0
+    assert capsys.readouterr().out.startswith("0 answers added;")
+    assert code(["receive", str(rpa.folder), "--correct"]) == 2  # no file
 
 
 @pytest.mark.parametrize(("join", "said"), [("majority", 1), ("union", 1)])
