@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import logit
 
 from simkit import data as datasets
 from simkit.annotate.prices import prices
@@ -14,12 +15,19 @@ from simkit.errors import BadInput
 from simkit.history import History
 from simkit.planning import evidence
 from simkit.planning.costs import count
+from simkit.planning.curves import EASY
 from simkit.planning.evidence import OF_PROJECT, Evidence, LabelOption
 from simkit.planning.plan import plan
 from tests.planning import planted
 
 PRICES = prices("hourly")
 FPC, RANDOM = LabelOption.of("fpc"), LabelOption.of("fpc(search=random)")
+
+
+@pytest.fixture
+def no_easy_images(monkeypatch):
+    """As in planted comparisons, whose labels are worth the same, whichever images have them."""
+    monkeypatch.setattr("simkit.planning.curves.EASY", (0.0, 0.0))
 
 
 @pytest.fixture
@@ -76,7 +84,7 @@ def test_without_a_measured_model_images_are_searched_at_random(runs):
     assert any("nobody has the machine" in text for text in made.unpriced)
 
 
-def test_a_plan_says_with_which_model_its_purchase_is_searched_for(runs):
+def test_a_plan_says_with_which_model_its_purchase_is_searched_for(runs, no_easy_images):
     for words in ("at random", "class 11 20%"):
         made = plan(runs, 30, images=600, prices="openimages")
         fpc = [one for one in made.choice.every if one.option == FPC]
@@ -88,7 +96,26 @@ def test_a_plan_says_with_which_model_its_purchase_is_searched_for(runs):
     assert 0.2 <= made.to_json()["searched"]["right"] <= 0.3  # more among the frequent classes
 
 
-def test_a_project_is_planned_with_its_scores_where_they_rank_better(runs, tmp_path):
+def test_labels_that_a_model_finds_count_less(runs, monkeypatch):
+    """On average by 0.2 of logit mAP; those of images that are drawn count as measured."""
+    score(runs, 2)
+
+    def medians(easy):
+        monkeypatch.setattr("simkit.planning.curves.EASY", (easy, 0.0))
+        made = plan(runs, 30, images=600, prices="openimages")
+        return {(one.pair, one.dollars, one.images): logit(one.median) for one in made.choice.every}
+
+    assert EASY == (0.2, 0.1)
+    before, after = medians(0.0), medians(0.2)
+    assert before.keys() == after.keys() and any(key[0][0] == FPC for key in before)
+    for key, value in before.items():
+        lost = 0.2 if key[0][0].part.name in ("fpc", "proposals") else 0.0
+        assert value - after[key] == pytest.approx(lost, abs=0.02)
+
+
+def test_a_project_is_planned_with_its_scores_where_they_rank_better(
+    runs, no_easy_images, tmp_path
+):
     (tmp_path / "project.toml").touch()
     score(runs, 5)
     truth = Evidence.of(runs).pool.truth
@@ -112,7 +139,7 @@ def test_a_project_is_planned_with_its_scores_where_they_rank_better(runs, tmp_p
     assert Evidence.of(runs).pool.machine_name == "the pilot's own model"
 
 
-def test_scores_of_another_model_take_the_place_of_the_pilots(runs, tmp_path):
+def test_scores_of_another_model_take_the_place_of_the_pilots(runs, no_easy_images, tmp_path):
     """Candidates of `--scores` that are all right cost one look each, as do images without."""
     score(runs, 5)
     pool = Evidence.of(runs).pool
