@@ -45,6 +45,7 @@ NO_CHANCE = 0.005  # of reaching a target: it is then left out of the choice
 TEST_NOISE = 0.007  # standard deviation of a measured mAP
 FEWER = 1.3  # times as many labels for each image in the smallest size: trust is low
 MOST_REASONS = 3
+TARGETS = 100  # budgets at which a purchase for a target is sought
 HELD = 0.75  # coverage is close to nominal if a backtest holds in this share of the cells
 LEAST_SIZES = 3  # measured sizes of a backtest, which predicts the largest from the others
 
@@ -430,7 +431,12 @@ def next_measurement(choice: Choice) -> tuple[Candidate, float] | None:
 
 def planned(curves: Curves, project: Request) -> tuple[Choice, tuple[Candidate, ...]]:
     """The choice of a project and its present order."""
-    choice = choose(candidates(curves, project), project, at_hand=curves.at_hand)
+    # The cheapest purchase that reaches a target, to a few per cent of its price.
+    steps: list[float] = []
+    if project.target is not None:
+        steps = np.geomspace(project.dollars / 1000, project.dollars, TARGETS)[:-1].tolist()
+    every = candidates(curves, project, budgets=steps)
+    choice = choose(every, project, at_hand=curves.at_hand)
     return in_rounds(choice, curves, project)
 
 
@@ -788,7 +794,10 @@ class Decision:
 
     @property
     def purchase_needed(self) -> bool:
-        """Whether the purchase is expected to raise mAP by at least 1 point; see `gain`."""
+        """Whether the purchase is expected to raise mAP by at least 1 point; see `gain`. With a
+        target: whether it is needed for that."""
+        if self.reached_today or self.choice.reached:
+            return not self.reached_today
         received, images = self.evidence.received, self.project.images or math.inf
         known = received is not None and received.option.complete and received.asked >= images
         return self.gain > LOSS - 1e-9 and (self.chosen.answers.again or not known)
@@ -830,9 +839,18 @@ class Decision:
     @property
     def missed(self) -> bool:
         """Whether neither the purchase nor the labels so far reach the target."""
-        if self.choice.reached is not False or self.project.target is None:
-            return False
-        return self.purchase_needed or self.curves.at_hand < self.project.target
+        return self.choice.reached is False and not self.reached_today
+
+    @property
+    def reached_today(self) -> bool:
+        """Whether the target is reached without a purchase, with the required probability."""
+        target, free = self.project.target, self.curves.free
+        return target is not None and (self.today(target) >= self.project.confidence
+                                       or free >= target)  # fmt: skip
+
+    def today(self, target: float) -> float:
+        """Probability that the labels so far reach a target."""
+        return float((self.curves.floor >= target).mean())
 
     @cached_property
     def so_far(self) -> float:

@@ -76,7 +76,7 @@ def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
     if plan.purchase_needed:
         yield "Spend", _spend(plan)
         yield "Expect", _expect(plan)
-        yield "Range", f"{_band(plan.chosen.map)} mAP (90% interval)."
+        yield "Range", _range(plan, plan.chosen.map)
         yield "mAP", _meaning(plan)
         yield "Money", _money(plan)
         if needs := _needs(plan):
@@ -88,10 +88,13 @@ def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
         yield "Spend", f"nothing: {_tried(plan)}"
         yield "Expect", f"{points(score)} mAP on new images, with {with_what}."
         if plan.said is not None:
-            yield "Range", f"{_band(plan.said)} mAP (90% interval)."
+            yield "Range", _range(plan, plan.said)
         why, target = "Keep it.", plan.project.target
-        if target is not None and score >= target:
-            why = f"Keep it: {points(target)} is reached without a purchase."
+        if target is not None and plan.reached_today:
+            chance = (
+                "" if plan.curves.free >= target else f", with {plan.today(target):.0%} probability"
+            )
+            why = f"Keep it: {points(target)} is reached without a purchase{chance}."
         elif gain < LOSS:
             why = f"Keep it: the best purchase is expected to add {points(gain)} points to this."
         yield "Left", f"{dollars(plan.left)}. {why} {_paid(plan)}"
@@ -132,14 +135,6 @@ def what_if(
 
     every: all candidates at any price.
     """
-    cheapest: list[tuple[float, float, str]] = []
-    for one in sorted(every, key=lambda one: (one.dollars, -one.median)):
-        # The highest target that it reaches with the required probability.
-        likely = np.sort(one.map)[::-1][math.ceil(plan.project.confidence * len(one.map)) - 1]
-        if not cheapest or 100 * likely > cheapest[-1][0]:
-            text = f"{dollars(one.dollars)} on {described(plan, one)}, "
-            text += plan.evidence.title(one.method)
-            cheapest.append((100 * float(likely), one.dollars, text))
     steps = []
     for other in plans:
         mark, instead = (other.chosen.dollars, other.chosen.median), _instead(other)
@@ -147,10 +142,16 @@ def what_if(
             "budget": dollars(other.project.dollars), "mark": mark, "nothing": instead is not None,
             "label": marked_as(mark, instead),
         })  # fmt: skip
-    values = {"steps": steps, "own": plans.index(plan), "cheapest": cheapest}
-    return _chart(plan, every), WhatIf(
-        tuple(page(other) for other in plans), values, plan.project.confidence
-    )
+    values = {"steps": steps, "own": plans.index(plan)}
+    return _chart(plan, every), WhatIf(tuple(page(other) for other in plans), values)
+
+
+def _range(plan: Decision, map: Array) -> str:
+    """The interval, and how often such intervals held within the pilot."""
+    test, held = plan.backtest, ""
+    if test is not None:
+        held = f"; tested on the pilot, {test.held * test.cells:.0f} of {test.cells} held"
+    return f"{_band(map)} mAP (90% interval{held})."
 
 
 def _band(map: Array) -> str:
@@ -456,7 +457,7 @@ def _amounts(plan: Decision) -> Table:
     rows = [_amount(plan, "nothing", None)]
     if plan.purchase_needed:
         if half:
-            rows.append(_amount(plan, "half", max(half, key=lambda one: one.median)))
+            rows.append(_amount(plan, "up to half", max(half, key=lambda one: one.median)))
         rows.append(_amount(plan, "this plan", chosen))
     if plan.project.target is None and (
         not plan.purchase_needed or best.dollars > 1.02 * chosen.dollars
@@ -515,7 +516,9 @@ def _by_answers(plan: Decision) -> list[Candidate]:
 
 
 def _tried(plan: Decision) -> str:
-    """What was tried without a gain of 1 point."""
+    """Why nothing is bought: the target is reached, or what was tried without a gain of 1 point."""
+    if plan.reached_today:
+        return "the target is reached without a purchase."
     every, numbers = plan.choice.every, {one.answers.number for one in plan.choice.every}
     if len(numbers) == 1:
         return "no purchase within the budget is expected to add 1 point of mAP."

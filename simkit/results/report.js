@@ -2,7 +2,7 @@
 // The slider of the budget: all pages were made with the plan; nothing is computed here but the
 // place of the mark.
 const root = document.currentScript.closest(".simkit-plan");
-const { steps, own, cheapest } = JSON.parse(root.querySelector(".values").textContent);
+const { steps, own } = JSON.parse(root.querySelector(".values").textContent);
 const find = (name) => root.querySelector(name);
 const controls = find(".controls"), slider = find("[name=budget]"), mark = find(".mark");
 const command = find(".command"), given = command && command.textContent;
@@ -39,14 +39,7 @@ function place() {
   mark.classList.toggle("right", x > 0.5);
 }
 
-function reach() {
-  const target = find("[name=target]").value, shown = find("[name=reached]");
-  const first = cheapest.find(([map]) => map >= Number(target));
-  shown.value = !target ? "" : first ? first[2] : "no purchase reaches it that surely";
-}
-
 slider.addEventListener("input", move);
-find("[name=target]").addEventListener("input", reach);
 addEventListener("resize", place);
 // In print, the plan for its own budget.
 let before = own;

@@ -304,14 +304,12 @@ def _sound(text: str) -> str:
 class WhatIf:
     """The pages of a plan for other budgets, and plain values for the script that shows them.
 
-    The values are `steps`, for each page its budget, mark in the figure and label; `own`, the place
-    of the plan's own budget; and `cheapest`, mAP in points, dollars and words of the cheapest
-    purchase that reaches it with the probability `confidence`, ascending.
+    The values are `steps`, for each page its budget, mark in the figure and label, and `own`, the
+    place of the plan's own budget.
     """
 
     pages: tuple[Page, ...]
     values: Mapping[str, Any]
-    confidence: float
 
 
 def in_browser(

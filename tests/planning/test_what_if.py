@@ -76,17 +76,6 @@ def test_a_budget_that_buys_nothing_has_no_mark(runs):
     assert [" Bill of this budget " in page for page in pages] == bought
 
 
-def test_targets_are_reached_by_the_cheapest_purchase(runs, plan, steps):
-    points = np.array([row[0] for row in steps["cheapest"]])
-    prices = np.array([row[1] for row in steps["cheapest"]])
-    assert (np.diff(points) > 0).all() and (np.diff(prices) >= 0).all()
-    for target in (20.0, 35.0):
-        _, dollars, _ = next(row for row in steps["cheapest"] if row[0] >= target)
-        asked = simkit.plan(runs, 1_000, images=9_000, target=target / 100)
-        assert asked.choice.reached
-        assert dollars == pytest.approx(asked.chosen.dollars, rel=0.02)
-
-
 @pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
 def test_the_slider_moves_by_keyboard(browser, plan, steps, tmp_path, size):
     file = tmp_path / "plan.html"
@@ -122,10 +111,6 @@ def test_the_slider_moves_by_keyboard(browser, plan, steps, tmp_path, size):
     assert (
         browser.run("document.querySelector('[name=shown]').value") == steps["steps"][7]["budget"]
     )
-    browser.run("{const t = document.querySelector('[name=target]'); t.value = 30;"
-                "t.dispatchEvent(new Event('input'))}")  # fmt: skip
-    _, _, words = next(row for row in steps["cheapest"] if row[0] >= 30)
-    assert browser.run("document.querySelector('[name=reached]').value") == words
     assert browser.errors == []
 
 
