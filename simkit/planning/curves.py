@@ -53,9 +53,8 @@ LEAST_DECAY = 0.02  # no curve steepens
 FLATTEST, TYPICAL = 0.02, 0.5  # least slope at the end of a pilot, and that of one without sizes
 MOVED = 0.07, 0.26  # logit mAP: error of step 3 at ten times the pool, with u = 1 and more at u = 0
 SHARED_GAIN = 0.3  # of the gain of complete labels: options with less in the pilot fall behind
-# Labels that a model finds are those of easy images: their logit mAP is lower than that of as many
-# labels of images drawn at random, 0.31 lower on drawings and 0.12 on photographs, where a model of
-# the pilot found them (benchmarks/plan_together.py).
+# Labels that a model finds are those of easy images: their logit mAP is 0.07 to 0.3 lower than that
+# of as many labels of images drawn at random (benchmarks/results/plan_together.md).
 EASY = 0.2, 0.1  # loss of logit mAP, and its standard deviation
 OTHER_IMAGES = 0.006  # mAP: standard deviation between images of a project and of a pilot
 LARGEST = 64.0  # times the pool: the largest sum of labels
