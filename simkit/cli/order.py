@@ -180,6 +180,7 @@ def command(request: Options) -> None:
         option = "--ties" if request.ties else "--answers"
         options.only_one({option: True, "--repeat": request.repeat})
         terms = replace(terms, repeat=0.0)
+    terms = replace(terms, listed=only is not None or (terms.listed and again is not None))
     new_round = round_of(
         terms, order, JoinedAnswers() if state is None else state.joined,
         budget=request.budget, answers=known, again=again, only=only,

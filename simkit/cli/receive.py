@@ -419,6 +419,8 @@ def _next(state: OrderState) -> str:
         )
     if order.exhausted(state.joined):
         return train
+    if all(part.settings.listed for part in order.rounds if not part.settings.test):
+        return f"{train} (all questions of the list are answered)"
     if len(order.ask(order.settings, state.joined).questions):
         return (f"{further}{shared} (the scheme has further questions)\n"
                 f"or train on these labels: {train}")  # fmt: skip

@@ -24,7 +24,7 @@ from simkit.learn.checkpoint import Checkpoint
 from simkit.learn.checks import check_training, checked_backbone
 from simkit.learn.distributed import current_team, not_compiled, on_device
 from simkit.learn.inputs import FeatureInputs, Places, Views
-from simkit.learn.method import Method, stack_states, state_of_run
+from simkit.learn.method import Method, make, stack_states, state_of_run
 from simkit.learn.model import backbone_maps, batches, evaluating
 from simkit.learn.optim import Optimiser
 from simkit.learn.selection import Curve, Record, TrainingProgress
@@ -81,7 +81,7 @@ class Stage:
 
 def train(
     task: Task,
-    method: Method,
+    method: Method | str,
     *,
     settings: Settings = Settings(),
     seed: int = 0,
@@ -103,7 +103,7 @@ def train(
     task
         Labels of N images and their inputs; only asked images enter training.
     method
-        Such as ``simkit.methods.make("ll-r")``.
+        Such as ``"ll-r(delta=0.2)"``, or ``simkit.methods.make("ll-r", delta=0.2)``.
     settings
         Epochs, batch size, learning rate and so on.
     seed
@@ -156,7 +156,7 @@ def train(
 
 
 def train_stack(
-    runs: Sequence[Run],
+    runs: Sequence[tuple[Task, Method | str]],
     *,
     lrs: Sequence[float] | None = None,
     settings: Settings = Settings(),
@@ -178,7 +178,7 @@ def train_stack(
     Parameters
     ----------
     runs
-        Pairs of a task and a method. They share inputs and asked images.
+        Pairs of a task and a method or its spelling. They share inputs and asked images.
     lrs
         A learning rate for each run; by default that of the settings.
     watch
@@ -199,7 +199,8 @@ def train_stack(
     rate = settings.rate(backbone=backbone is not None)
     rates = [rate] * len(runs) if lrs is None else [float(lr) for lr in lrs]
     device = current_team().device(device_of(device, needed=backbone is not None))
-    network, runs = checked_backbone(backbone, runs)
+    made = [(task, make(one) if isinstance(one, str) else one) for task, one in runs]
+    network, runs = checked_backbone(backbone, made)
     check_training(runs, rates, settings, validation, device, fine_tuned=network is not None)
     what: dict[str, Any] = {"validation": validation, "backbone": backbone}
     records = histories(runs, rates, settings=settings, seed=seed, draw=draw, **what)

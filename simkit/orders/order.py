@@ -81,6 +81,7 @@ class RoundSettings:
         False, "ask only about images that are neither in the first round nor complete"
     )
     test: bool = setting(False, "labels for testing, of images that no other round asks about")
+    listed: bool = setting(False, "ask only about the images or pairs of a list")
 
     def __post_init__(self) -> None:
         settle(self, "order")
@@ -128,7 +129,7 @@ class Round:
         # Under their earlier names and without newer settings, so that ids stay the same.
         values = dataclasses.asdict(self.settings)
         stated = {"people" if key == "answers" else key: values[key] for key in values}
-        for name in ("repeat", "others", "test"):
+        for name in ("repeat", "others", "test", "listed"):
             if not values[name]:
                 del stated[name]
         return content_id("order", json.dumps(stated), kinds, *columns)
@@ -306,7 +307,7 @@ class Order:
             table = pa.Table.from_pandas(last.table, schema=schema, preserve_index=False)
             pq.write_table(table, part, write_page_checksum=True)
         settings = dataclasses.asdict(last.settings)
-        for name in ("others", "test"):  # as earlier versions do not know them
+        for name in ("others", "test", "listed"):  # as earlier versions do not know them
             if not settings[name]:
                 del settings[name]
         about = {"id": last.id, "order": self.id, **settings}

@@ -281,7 +281,7 @@ class Evidence:
         mAP on complete labels of the pool with additional errors, (D,) by level and method.
     zero_shot
         mAP of the scores with which the runs were made, without any label, and the name of their
-        model; None without scores.
+        model; None without scores, and if they lack classes that mAP averages.
     methods
         The facts of each method, by its spelling.
     unscored
@@ -360,7 +360,7 @@ class Evidence:
             unscored=tuple(names[c] for c in sorted({*read[0].leaves} - {*pool.scored.tolist()})),
             ids={**read[0].ids, "runs": content_id(*sorted(texts))}
             | ({} if pool.machine is None else {"scores": content_id("scores", pool.machine)}),
-            zero_shot=None if about.get("zero_shot") is None
+            zero_shot=None if about.get("zero_shot") is None or about.get("zero_shot_over")
             else (float(about["zero_shot"]), str(about.get("scored_by"))),
         )  # fmt: skip
 

@@ -178,9 +178,14 @@ def references(runs: Any, *, metric: str = "map") -> list[Cell]:
 
 
 def zero_shot(runs: Any, *, metric: str = "map") -> Cell | None:
-    """The image-text model's scores themselves, without labels; None in comparisons without."""
+    """The image-text model's scores themselves, without labels.
+
+    None in comparisons without scores, and where the scores lack classes, as all other cells are
+    means over all classes.
+    """
     attrs = opened(runs).attrs
-    if (score := attrs.get("zero_shot")) is None or metric != "map":
+    score = None if attrs.get("zero_shot_over") else attrs.get("zero_shot")
+    if score is None or metric != "map":
         return None
     name = f"zero-shot, {attrs.get('scored_by')}"
     return Cell("no labels", name, Budget(0.0), interval([score]), 0.0, 0.0, 0.0, {})

@@ -149,7 +149,7 @@ def under_way(folder: Path) -> dict[str, Any]:
 _KINDS = {
     "grid": str, "keys": tuple[str, ...], "classes": tuple[str, ...], "leaves": tuple[int, ...],
     "failures": tuple[str, ...], "planned": int, "zero_shot": float, "scored_by": str, FACTS: str,
-    "left_out": str,
+    "left_out": str, "zero_shot_over": tuple[int, ...],
     "test_images": int, "test_present": tuple[int, ...], "test_absent": tuple[int, ...],
 }  # fmt: skip
 # Version 0.2.0 expects no others in the checksum; those of methods have one of their own.

@@ -143,6 +143,12 @@ class Runs:
 
         return summary_rows(self)
 
+    def text(self) -> str:
+        """The results in sentences: first their conditions, then the purchases."""
+        from simkit.results.summary import text
+
+        return text(self)
+
     @property
     def failures(self) -> tuple[str, ...]:
         """A sentence for each failed job, or failed method of a job."""
@@ -308,7 +314,8 @@ def concat(parts: Sequence[pa.Table], facts: Mapping[str, Any] = MappingProxyTyp
         What is true of all runs, by name: classes (of `ap`) and leaves (indices of the leaf
         classes); failures, a sentence for each failed job or method of a job; planned, the number
         of runs, 0 if unknown; zero_shot and scored_by, mAP and name of the image-text model whose
-        scores were used, None without one; methods, as `method_facts.written` returns them;
+        scores were used, None without one; zero_shot_over, where the scores cover some classes
+        only, the numbers of these and of all classes that mAP averages; methods, as `method_facts.written` returns them;
         test_images, test_present and test_absent, counts of the test split (see `TestSplit.of`).
     """
     facts = {"classes": (), "leaves": (), "failures": (), "planned": 0} | dict(facts)

@@ -70,12 +70,25 @@ def conditions(runs: Any) -> Iterator[str]:
         )
 
 
+def text(runs: Any) -> str:
+    """The results in sentences: their conditions, the purchases, and a sentence for each scheme."""
+    return "\n".join([*conditions(runs), *verdicts(runs), *sentences(runs)])
+
+
 def sentences(runs: Any) -> list[str]:
     """One sentence for each scheme and budget, then one about complete labels."""
     results = [_sentence(row) for row in summary_rows(runs)]
     if free := zero_shot(runs):
         text = f"Without labels, the scores reach {_mean(free)} mAP for $0 ({free.method})."
         results.insert(0, text)
+    elif over := (facts := opened(runs).attrs).get("zero_shot_over"):
+        reach = f"{100 * facts['zero_shot']:.1f} mAP" if "zero_shot" in facts else "no mAP"
+        results.insert(
+            0,
+            f"Without labels, the scores reach {reach} over {over[0]} of {over[1]} classes, "
+            f"those that they have ({facts.get('scored_by')}); other mAP is over all "
+            f"{over[1]}, and not comparable.",
+        )
     if full := references(runs):
         cost = money(full[0].dollars)
         results.append(f"Complete labels cost {cost} and reach {reached(full)}.")

@@ -253,6 +253,7 @@ class Comparison(runs.Runs):
             "planned": self.planned,
             "validation_dollars": self.validation_dollars,
             "zero_shot": self.every.attrs.get("zero_shot"),
+            "zero_shot_over": self.every.attrs.get("zero_shot_over"),
             "failures": list(self.failures),
             "notes": list(self.notes),
             "left": self.left,
@@ -555,7 +556,12 @@ class _Work:
         about["left_out"] = self.left_out
         if "test" in data.scored:
             test = Scored(data.scores["test"], data.truth("test").present, data.known("test"))
-            about["zero_shot"] = scored_row(test, data.data.leaves)["map"]
+            values, leaves = data.scores["test"], data.data.leaves
+            scored = leaves[~np.isnan(test.of(leaves).ap())]
+            covered = scored[(values[:, scored] > schemes.MISSING).any(axis=0)]
+            about["zero_shot"] = scored_row(test, covered)["map"]
+            if len(covered) < len(scored):
+                about["zero_shot_over"] = (len(covered), len(scored))
             model = data.similarities.get("test")
             named = {} if model is None else model.history.settings
             about["scored_by"] = named.get("model", "a file")

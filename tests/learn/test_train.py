@@ -40,6 +40,14 @@ def test_stacked_runs_equal_separate_runs(task, complete, standardise):
         assert found.history == alone.history and found.method == method
 
 
+def test_a_method_may_be_its_spelling(task):
+    spelled, made = (train(task, one, settings=SHORT) for one in ("ll-r(delta=5)", make(SPECS[2])))
+    np.testing.assert_array_equal(spelled.scores(task.inputs), made.scores(task.inputs))
+    assert spelled.id == made.id
+    with pytest.raises(BadInput, match="'anx'"):
+        train(task, "anx", settings=SHORT)
+
+
 def test_same_seed_same_bits_other_draw_other_numbers(task):
     first, second, other = (
         train_stack(runs_of(task), settings=SHORT, seed=1, draw=draw) for draw in (0, 0, 1)

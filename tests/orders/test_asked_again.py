@@ -1,5 +1,7 @@
 """Questions that several people answer: to measure errors, and again after the first answers."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -197,6 +199,15 @@ def test_a_list_of_questions_is_an_order_of_its_own(tmp_path, capsys):
     order = ordered(tmp_path / "one", *only)
     assert places(order.table) == pairs
     assert {*order.table["kind"]} == {"verify"}  # the price of a class that is asked alone
+    answer(order)
+    capsys.readouterr()
+    assert code(["receive", str(order.folder)]) == 0
+    said = capsys.readouterr().out
+    step = said[said.index("next: ") :]  # to the end: not an order of the hundreds of others
+    assert re.fullmatch(r"next: simkit train .* \(all questions of the list are answered\)\n", step)
+    words = ["order", "--next", str(order.folder), "--images", "20", "--to", "csv"]
+    assert code(words) == 0  # those of the scheme may still be asked for
+    assert not Order.read(order.folder).settings.listed
     one = ordered(tmp_path / "two", *only, "--budget", "0.009")  # two questions at one second
     assert places(one.table) == pairs[:2]
     images = pd.read_csv(tmp_path / "issues.csv")[["image"]]

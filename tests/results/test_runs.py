@@ -9,7 +9,7 @@ import pytest
 
 import simkit
 from simkit.errors import BadInput
-from simkit.results import job_store, method_facts, result_tables, runs
+from simkit.results import job_store, method_facts, result_tables, runs, summary
 from simkit.results.job_store import Result
 from tests.results import planted
 
@@ -48,6 +48,8 @@ def test_the_files_open_again_and_in_other_programs(tmp_path):
     back = simkit.open_runs(tmp_path)
     pd.testing.assert_frame_equal(back.table, runs.Runs(table).table)
     pd.testing.assert_frame_equal(back.reference, runs.Runs(table).reference)
+    assert back.text().splitlines()[0].startswith("untuned: ")
+    assert {*summary.verdicts(table), *summary.sentences(table)} <= {*back.text().splitlines()}
     assert (back.failures, back.planned) == (("no wörker",), 153)
     assert result_tables.leaves(back.table) == (1,)
     for name, count in (("table", 150), ("reference", 2)):

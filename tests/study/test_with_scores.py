@@ -10,6 +10,8 @@ import simkit
 from simkit.annotate.similarities import Similarities
 from simkit.cli.main import code
 from simkit.errors import BadInput
+from simkit.metrics import average_precision
+from simkit.planning.evidence import Evidence
 
 DATA = "scenes:images=120,val=10,test=80"
 GRID = {
@@ -62,6 +64,31 @@ def test_tables_and_named_arrays_of_scores_serve_schemes_as_similarities_do(scor
     unused = {**grid, "schemes": ["fpc", "proposals"], "scores": str(table)}
     with pytest.raises(BadInput, match=r"no scheme or method.*uses them.*fpc\(search=scores\)"):
         simkit.compare(unused, out=tmp_path / "x")
+
+
+@pytest.mark.parametrize("missing", [0, 2])
+def test_zero_shot_map_is_over_the_classes_that_the_scores_have(missing, tiny, tmp_path):
+    """A mAP over some classes is stated as such, and nothing is compared with it."""
+    file, rng = str(tmp_path / "scores.csv"), np.random.default_rng(1)
+    grid = tiny(schemes=["machine", "full-subset"], budgets=[1, 2], reference=True, scores=file)
+    truth = simkit.data.open(grid.data).truth
+    splits = {split: np.sort(truth[split].images) for split in ("train", "test")}
+    table = pd.DataFrame(rng.normal(0, 3, (80, 4)), [*splits["train"], *splits["test"]],
+                         ["cat", "dog", "cow", "owl"])  # fmt: skip
+    test = truth["test"]
+    ap = average_precision(table.loc[test.images, [*test.classes]].to_numpy(), test.present)
+    table[[*test.classes[:missing]]] = np.nan  # such as those that a detector does not know
+    table.to_csv(file, index_label="image")
+    runs = simkit.compare(grid, out=tmp_path / "runs", workers=1)
+    mean, found, summary = ap[missing:].mean(), runs.to_json(), tmp_path / "runs" / "summary.md"
+    assert found["zero_shot"] == pytest.approx(mean)
+    assert (found["zero_shot_over"] == (2, 4)) == bool(missing)
+    said = f"Without labels, the scores reach {100 * mean:.1f} mAP"
+    said += " over 2 of 4 classes, those" if missing else " for $0"
+    for text in (runs.text(), summary.read_text(), simkit.open_runs(tmp_path / "runs").text()):
+        assert said in text
+    assert ("| no labels |" in summary.read_text()) != bool(missing)
+    assert Evidence.of(tmp_path / "runs").zero_shot == (None if missing else (mean, "a file"))
 
 
 @pytest.mark.parametrize(("field", "spec"), [("schemes", "machine"), ("methods", "vlpl")])
