@@ -315,8 +315,9 @@ def concat(parts: Sequence[pa.Table], facts: Mapping[str, Any] = MappingProxyTyp
         classes); failures, a sentence for each failed job or method of a job; planned, the number
         of runs, 0 if unknown; zero_shot and scored_by, mAP and name of the image-text model whose
         scores were used, None without one; zero_shot_over, where the scores cover some classes
-        only, the numbers of these and of all classes that mAP averages; methods, as `method_facts.written` returns them;
-        test_images, test_present and test_absent, counts of the test split (see `TestSplit.of`).
+        only, the numbers of these and of all classes that mAP averages; methods, as
+        `method_facts.written` returns them; test_images, test_present and test_absent, counts of
+        the test split (see `TestSplit.of`).
     """
     facts = {"classes": (), "leaves": (), "failures": (), "planned": 0} | dict(facts)
     rows = pa.concat_tables(parts or [SCHEMA.empty_table()])

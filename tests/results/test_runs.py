@@ -87,7 +87,7 @@ def test_of_an_unfinished_comparison_its_own_finished_runs_are_read(tmp_path):
 
 
 def test_folders_without_runs_are_refused_with_how_far_the_work_is(tmp_path):
-    for place, what in ((tmp_path, "no finished"), (tmp_path / "nowhere", "not a folder")):
+    for place, what in ((tmp_path, "holds no runs"), (tmp_path / "nowhere", "not a folder")):
         with pytest.raises(BadInput, match=what):
             runs.read(place)
     none = {"classes": [], "leaves": []}
