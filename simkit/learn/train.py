@@ -155,6 +155,10 @@ def train(
     )[0]
 
 
+def _method(method: Method | str) -> Method:
+    return make(method) if isinstance(method, str) else method
+
+
 def train_stack(
     runs: Sequence[tuple[Task, Method | str]],
     *,
@@ -199,11 +203,10 @@ def train_stack(
     rate = settings.rate(backbone=backbone is not None)
     rates = [rate] * len(runs) if lrs is None else [float(lr) for lr in lrs]
     device = current_team().device(device_of(device, needed=backbone is not None))
-    made = [(task, make(one) if isinstance(one, str) else one) for task, one in runs]
-    network, runs = checked_backbone(backbone, made)
-    check_training(runs, rates, settings, validation, device, fine_tuned=network is not None)
+    network, made = checked_backbone(backbone, [(task, _method(one)) for task, one in runs])
+    check_training(made, rates, settings, validation, device, fine_tuned=network is not None)
     what: dict[str, Any] = {"validation": validation, "backbone": backbone}
-    records = histories(runs, rates, settings=settings, seed=seed, draw=draw, **what)
+    records = histories(made, rates, settings=settings, seed=seed, draw=draw, **what)
     if network is not None:
         # Convolutions on GPUs are faster with channels last; on CPUs that changes nothing.
         fastest = torch.channels_last if device.type == "cuda" else torch.preserve_format
@@ -220,10 +223,10 @@ def train_stack(
     if head_epochs and not file.is_current:
         of_head = Checkpoint(checkpoint, content_id("head", key))
         first = Stage(of_head, validation, {}, progress, before=0, epochs=epochs)
-        start = _head_first(runs[0], made_of, first)
+        start = _head_first(made[0], made_of, first)
     if settings.head_then == "go-on":
         made_of = replace(made_of, before=head_epochs)
-    stack = Stack(runs, rates, made_of, start)
+    stack = Stack(made, rates, made_of, start)
     stage = Stage(file, validation, watch or {}, progress, before=head_epochs, epochs=epochs)
     record = fit(stack, stage, {} if start is None else start.curves)
 
@@ -237,7 +240,7 @@ def train_stack(
         if kind != "cpu":
             history = replace(history, versions={**history.versions, "device": kind})
         trained.append(Trained(
-            model.eval(), runs[run][1], state, runs[run][0].labels.classes, epoch,
+            model.eval(), made[run][1], state, made[run][0].labels.classes, epoch,
             tuple(curve.losses), tuple(curve.validation), history, tuple(curve.plain),
             tuple(record.head.get("losses", ())), tuple(record.head.get("validation", ())),
         ))  # fmt: skip
