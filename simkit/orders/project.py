@@ -585,6 +585,8 @@ def _purchase(
         how += ["--errors", spelled_rates(rounded)]
     if any(further):  # --continue uses the measured prices and errors
         how = ["--continue", str(order.folder)]
+    if names := team(states[-1]):
+        how += ["--annotators", str(len(names))]
     return ["plan", *runs, "--budget", f"{rest:.2f}", "--images", str(max(left, 0)), *how, *report]
 
 

@@ -447,7 +447,7 @@ class OrderState:
         BadInput
             If there are none.
         """
-        table = self._again(number)
+        table = self.below(number)
         if not len(table):
             raise BadInput(
                 f"every answered question has {number} answers or more, or waits for them; raise "
@@ -464,12 +464,12 @@ class OrderState:
 
         One more person is asked than were ordered: after an unsure answer a tie stays unknown.
         """
-        table, ordered = self._again(0), (part.settings.answers for part in self.order.rounds)
+        table, ordered = self.below(0), (part.settings.answers for part in self.order.rounds)
         undecided = (table["people"] <= max(ordered)) & (self.order.settings.join == "majority")
         return table[undecided].drop(columns="people")
 
-    def _again(self, number: int) -> pd.DataFrame:
-        """As `again`, with a column people: the number of answers so far."""
+    def below(self, number: int) -> pd.DataFrame:
+        """As `again`, with a column people: the number of answers so far; empty if none are."""
 
         def real(table: pd.DataFrame) -> pd.DataFrame:
             return table[(table["gold"] == 0) & (table["kind"] != "name")]

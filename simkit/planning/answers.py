@@ -60,6 +60,10 @@ class Answers:
     errors: Errors | None = None
     again: bool = False
 
+    def settling(self, usual: int) -> float:
+        """Answers per question that settle ties, beyond `number`."""
+        return max(self.times * usual - self.number, 0.0)
+
     @staticmethod
     def of(number: int, errors: Errors, usual: int, shown: float) -> Answers:
         """So many answers of people with these error rates.
@@ -73,6 +77,31 @@ class Answers:
 
     def __str__(self) -> str:
         return f"{self.number} answer{'s' * (self.number > 1)} to each question"
+
+
+@dataclass(frozen=True)
+class Lacking:
+    """What answered questions lack to so many answers each.
+
+    Attributes
+    ----------
+    questions
+        Number of questions that get further answers.
+    answers
+        Number of these answers.
+    dollars, seconds
+        Their price and working time; seconds are nan if the price list has no times.
+    """
+
+    questions: int
+    answers: float
+    dollars: float
+    seconds: float
+
+    def with_ties(self, settling: float) -> tuple[float, float]:
+        """Dollars and seconds with `settling` more answers per question, as ties need them."""
+        times = 1 + settling * self.questions / self.answers
+        return times * self.dollars, times * self.seconds
 
 
 def answer_counts(project: Path | None) -> pd.DataFrame:

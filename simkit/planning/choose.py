@@ -19,7 +19,7 @@ from scipy.special import expit, logit
 from simkit import quantities
 from simkit.annotate.prices import Prices
 from simkit.errors import BadInput
-from simkit.planning.answers import Answers
+from simkit.planning.answers import Answers, Lacking
 from simkit.planning.costs import PriceCurve, Staff, searched, times_at_random, wrong_labels
 from simkit.planning.curves import EDGE, Curves
 from simkit.planning.evidence import COMPLETE, Array, Evidence, LabelOption, Pair
@@ -107,6 +107,9 @@ class Candidate:
         0, and labels and times are those so far.
     budget
         The only budget for which the purchase is considered, as it uses it up; None: all budgets.
+    settling
+        Dollars of further answers for the ties that these are expected to leave, which a later
+        round asks for; other purchases do not tell them apart.
     """
 
     option: LabelOption
@@ -123,6 +126,7 @@ class Candidate:
     median: float
     answers: Answers = Answers()
     budget: float | None = None
+    settling: float = 0.0
 
     def __repr__(self) -> str:
         scheme = self.option.with_amount(self.amount)
@@ -249,31 +253,50 @@ def _again(
     if received is not None:
         if received.option != option:
             return
-        methods, labour, seconds = [received.method], received.labour, received.seconds
-        labour = received.dollars if labour is None else labour
-        if curves.with_pilot:  # whose order begins with the questions about the pilot
-            labour += float(curves.complete.labour[-1])
-            seconds += float(curves.complete.seconds[-1])
+        methods, counts = [received.method], received.answers
+        lacking = received.lacking.get(answers.number)
         images = received.asked if option.amount == "images" else received.images
         asked, present, absent = received.asked, received.present, received.absent
     elif option.complete:
-        labour, seconds = float(whole.labour[-1]), float(whole.seconds[-1])
+        counts = curves.evidence.answers.get("train", {curves.usual: 1})
+        lacking = _lacking(curves, answers.number)
         images = asked = curves.evidence.pool.images
         present, absent = whole.present[-1], whole.absent[-1]
     else:
         return
-    more, times = answers.times - 1, images / curves.evidence.pool.images
-    dollars = more * labour + project.set_up
-    if dollars > project.dollars:
+    if lacking is None:
+        return
+    times = images / curves.evidence.pool.images
+    dollars, seconds = lacking.with_ties(answers.settling(curves.usual))
+    if dollars + project.set_up > project.dollars:
         return
     for method in methods:
-        gain = curves.gain(method, answers, np.array([times]))[curves.kept, 0]
+        gain = curves.gain_again(method, answers, counts, np.array([times]))[curves.kept, 0]
         so_far = np.clip(curves.so_far((option, method)), EDGE, 1 - EDGE)
         value = expit(logit(so_far) + gain)
         yield Candidate(
-            option, method, dollars, 0, times, float(images), more * seconds, float(asked),
-            present, absent, value, float(np.median(value)), replace(answers, again=True),
+            option, method, dollars + project.set_up, 0, times, float(images), seconds,
+            float(asked), present, absent, value, float(np.median(value)),
+            replace(answers, again=True), settling=dollars - lacking.dollars,
         )  # fmt: skip
+
+
+def _lacking(curves: Curves, number: int) -> Lacking | None:
+    """What the questions about the pilot lack to so many answers, in a project with those about
+    its test images; None if they have them all."""
+    evidence, usual = curves.evidence, curves.usual
+    pool, tests, whole = evidence.pool.images, evidence.test.images or 0, curves.complete
+    questions = answers = 0.0
+    for images, split in ((pool, "train"), (tests * (evidence.project is not None), "test")):
+        counts = evidence.answers.get(split, {usual: 1})
+        each = images * evidence.pool.truth.shape[1] / sum(counts.values())
+        questions += each * sum(many for given, many in counts.items() if given < number)
+        answers += each * sum(max(number - given, 0) * many for given, many in counts.items())
+    if not answers:
+        return None
+    share = answers / (usual * pool * evidence.pool.truth.shape[1])  # of the pilot's answers
+    dollars, seconds = share * float(whole.labour[-1]), share * float(whole.seconds[-1])
+    return Lacking(round(questions), answers, dollars, seconds)
 
 
 def added(one: Candidate, at_hand: float) -> float:
@@ -700,10 +723,12 @@ def _of_order(chosen: Candidate, curves: Curves) -> tuple[float, list[tuple[int,
         labels = (chosen.present[None] / times, chosen.absent[None] / times)
         u = float(curves.shares(chosen.pair, *labels)[0])
         fewer = float(curves.cell(chosen.pair).u[0] / max(u, 1e-9))
+    again = chosen.answers.again  # about no further images
     return fewer, [
-        ((times > FAR) + (times > FURTHER),
+        ((not again) * ((times > FAR) + (times > FURTHER)),
          f"{chosen.images:,} images are {times:.2g} times the pilot's {evidence.pool.images:,}"),
-        (2 * (times > FAR and not any(option.complete for option, _ in evidence.cells)),
+        (2 * (times > FAR and not again
+              and not any(option.complete for option, _ in evidence.cells)),
          "the gain from more images is assumed, because complete labels of fewer images were "
          "not compared; add full-subset to the schemes"),
         (2 * (fewer > FEWER),
@@ -823,8 +848,7 @@ class Decision:
         one; None where it was measured."""
         if self.purchase_needed:
             return self.chosen.map
-        measured = self.evidence.received is not None or self.curves.free > self.so_far
-        return None if measured else self.curves.floor
+        return None if self.curves.free > self.so_far else self.curves.floor
 
     @cached_property
     def reachable(self) -> tuple[float, int | None] | None:
@@ -946,7 +970,11 @@ def _bill(plan: Decision) -> Iterator[BillLine]:
         if one.answers.number != plan.curves.usual:
             what += f", {one.answers}"
         what = what if len(order) == 1 else f"round 1, {letter}: {what}"
-        yield line(what, one.dollars - paid - project.set_up, one.seconds)
+        labels = one.dollars - paid - project.set_up
+        tied = one.settling / labels if labels else 0.0
+        yield line(what, labels - one.settling, one.seconds * (1 - tied))
+        if one.settling:
+            yield line("one more where answers tie", one.settling, one.seconds * tied, "later")
         if paid:
             yield line(numbered(new, "image"), paid, 0.0)
         if project.set_up and one is order[-1]:
@@ -961,7 +989,8 @@ def _bill(plan: Decision) -> Iterator[BillLine]:
     pool, tests = evidence.pool.images, evidence.test.images or 0
     for images, kind, split in ((pool, "complete", "train"), (tests, "test", "test")):
         if images:
-            number = evidence.answers.get(split, plan.curves.usual)
+            counts = evidence.answers.get(split, {plan.curves.usual: 1})
+            number = sum(n * many for n, many in counts.items()) / sum(counts.values())
             paid_for = plan.paid.answered(number / plan.curves.usual)
             dollars, seconds = (
                 float(x[-1]) * (images / pool) for x in (paid_for.dollars, paid_for.seconds)

@@ -348,6 +348,21 @@ class Curves:
         far = np.sqrt(np.maximum(np.log10(times), 0.0))
         return np.asarray(saved * slope[:, None] * np.exp(GROWN * grown[:, None] * far))
 
+    def gain_again(
+        self, method: str, answers: Answers, counts: Mapping[int, int], times: Array
+    ) -> Array:
+        """(R, M) gain of logit mAP if questions with fewer answers get as many as `answers` says.
+
+        counts: number of questions by the number of their answers; none: all have the usual one.
+        """
+        counts = counts or {self.usual: 1}
+        after = self.gain(method, answers, times)
+        total = np.zeros_like(after)
+        for number, many in counts.items():
+            if number < answers.number:
+                total = total + many * (after - self.gain(method, self.answers(number), times))
+        return np.asarray(total / sum(counts.values()))
+
     def share_of_new(self, option: LabelOption, asked: Array) -> Array:
         """(M,) share of a purchase that asks about `asked` times the pool's images among all labels
         trained on: those so far, of the pilot and of earlier rounds, keep their answers."""

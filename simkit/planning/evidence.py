@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import math
 import tomllib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +36,7 @@ from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
 from simkit.metrics.ap import LabelCounts, ap_of_classes
-from simkit.planning.answers import answer_counts
+from simkit.planning.answers import Lacking, answer_counts
 from simkit.quantities import numbered
 from simkit.registry import build, short
 from simkit.results import job_store, method_facts, runs
@@ -219,8 +218,8 @@ class Received:
     ----------
     option, method
         Label option and training method.
-    dollars, labour, seconds
-        Price of the labels, the part of it for answers of people (None: all), and their time.
+    dollars
+        Price of the labels.
     images
         Number of images that the option was allowed to ask about.
     asked
@@ -234,6 +233,11 @@ class Received:
         fitted from their answers; None if the answers do not allow it.
     folder
         The order's folder; "" without one.
+    answers
+        Number of questions about training images, in a project with those of its pilot, by the
+        number of their answers.
+    lacking
+        What all questions of the order lack to so many answers; none for numbers that all have.
     """
 
     option: LabelOption
@@ -246,8 +250,8 @@ class Received:
     scores: Array
     errors: tuple[float, float] | None = None
     folder: str = ""
-    labour: float | None = None
-    seconds: float = math.nan
+    answers: Mapping[int, int] = field(default_factory=dict)
+    lacking: Mapping[int, Lacking] = field(default_factory=dict)
 
     @property
     def score(self) -> float:
@@ -287,7 +291,7 @@ class Evidence:
     unscored
         Classes that mAP leaves out, because no test image shows them, or all do.
     answers
-        In a project, the mean number of answers to each question, by split.
+        In a project, the number of questions by split and by the number of their answers.
     """
 
     folders: tuple[str, ...]
@@ -307,7 +311,7 @@ class Evidence:
     methods: Mapping[str, method_facts.MethodFacts] = field(default_factory=dict)
     levels: Mapping[str, Mapping[Errors, Array]] = field(default_factory=dict)
     unscored: tuple[str, ...] = ()
-    answers: Mapping[str, float] = field(default_factory=dict)
+    answers: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
 
     @staticmethod
     def of(*folders: Folder, errors: Errors | None = None) -> Evidence:
@@ -348,15 +352,16 @@ class Evidence:
         texts = [f"{labels} {method} {score!r}" for labels, method, score in named]
         about, names = read[0].table.attrs, class_names(read[0].table)
         counts = answer_counts(project_folder(*folders))
-        products = counts.assign(answers=counts["answers"] * counts["questions"])
-        sums = products.groupby("split").sum()
         return Evidence(
             folders=tuple(one.folder for one in read), pool=pool, test=test, cells=cells,
             complete=complete, class_ap=class_ap, runs=len(rows),
             draws=len(rows[["seed", "draw"]].drop_duplicates()), grid=read[0].grid,
             missing=(share, sentence), methods=_facts(read), trained_as=trained_as,
             levels=_levels(read, rows, test),
-            answers=(sums["answers"] / sums["questions"]).to_dict(),
+            answers={
+                str(split): rows.groupby("answers")["questions"].sum().to_dict()
+                for split, rows in counts.groupby("split")
+            },
             unscored=tuple(names[c] for c in sorted({*read[0].leaves} - {*pool.scored.tolist()})),
             ids={**read[0].ids, "runs": content_id(*sorted(texts))}
             | ({} if pool.machine is None else {"scores": content_id("scores", pool.machine)}),

@@ -313,7 +313,6 @@ def _at_hand(plan: Decision) -> tuple[float, str, str]:
         words += [f"{received.folder}/labels.parquet", "--data", f"{received.folder}/scored.toml"]
         train = f"Train {named} on the labels so far: {code(join(words))}"
     labels = "the pilot's labels" if received is None else "the labels so far"
-    score = score if received is None else received.score
     found = [(score, f"{labels}, trained with {named}", train)]
     if not plan.curves.with_pilot:
         alone, best = max((float(np.nanmean(x)), key[1]) for key, x in evidence.complete.items())

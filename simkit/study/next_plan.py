@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
@@ -13,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simkit import quantities
-from simkit.annotate.prices import MACHINE, SET_UP, Prices, cost
+from simkit.annotate.prices import Prices, cost
 from simkit.errors import BadInput
 from simkit.files import reading
-from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
-from simkit.orders.order import Order
+from simkit.labels.partial import ABSENT, PRESENT
+from simkit.orders.order import Order, effort_of
 from simkit.orders.project_state import PLAN
 from simkit.orders.receiving import OrderState, write_data
+from simkit.planning.answers import OFFERED, Lacking
 from simkit.planning.costs import Staff
 from simkit.planning.evidence import Array, Evidence, Folder, Pair, Received, joined
 from simkit.planning.plan import Plan, plan
@@ -129,7 +131,9 @@ def plan_next(
         reached = _trained(state, evidence, pair, progress)
     else:
         reached = np.array([quantities.score(measured, "measured")])
-    received = _received(state, evidence, pair, prices, evidence.test.on_new_images(reached))
+    received = _received(
+        state, evidence, pair, staff.prices(prices), evidence.test.on_new_images(reached)
+    )
     made = plan(
         replace(evidence, received=received), budget, images=images, target=target, prices=prices,
         staff=staff, image_price=image_price, scores=scores, seed=seed, errors=one,
@@ -138,12 +142,13 @@ def plan_next(
 
 
 def _received(
-    state: OrderState, evidence: Evidence, pair: Pair, prices: Prices | str, scores: Array
+    state: OrderState, evidence: Evidence, pair: Pair, prices: Prices, scores: Array
 ) -> Received:
     """The labels of an order; in a project without its pilot, which plans add themselves."""
     order = state.order
     scored, images = _scored_classes(evidence, order), np.arange(len(order.images))
-    errors = state.errors
+    errors, lacking = state.errors, _lacking(state, prices)
+    answers = Counter() if evidence.project is None else Counter(evidence.answers.get("train"))
     if evidence.project is not None and len(order.rounds) > 1:
         asked = np.append(order.rounds[0].table["image"], order.test_images)
         images = np.setdiff1d(images, asked)
@@ -153,22 +158,31 @@ def _received(
                            "images; plan without --continue")  # fmt: skip
     labels = state.labels
     codes = labels.codes[images][:, scored].toarray()
-    dollars, labour, seconds = _paid(labels, prices)
+    said = state.answers[(state.answers["gold"] == 0) & (state.answers["kind"] != "name")]
+    said = said[said["image"].isin(images)]
+    answers.update(said.groupby(["image", "class"])["worker"].nunique().tolist())
     return Received(
-        option=pair[0], method=pair[1], dollars=dollars, labour=labour, seconds=seconds,
+        option=pair[0], method=pair[1], dollars=cost(labels, prices).dollars,
         images=len(images), asked=int(labels.asked[images].sum()),
         present=(codes == PRESENT).sum(axis=0).astype(float),
         absent=(codes == ABSENT).sum(axis=0).astype(float),
-        scores=scores, errors=errors, folder=str(order.folder),
+        scores=scores, errors=errors, folder=str(order.folder), lacking=lacking,
+        answers=dict(answers),
     )  # fmt: skip
 
 
-def _paid(labels: PartialLabels, prices: Prices | str) -> tuple[float, float, float]:
-    """Price of the labels, the part of it for answers of people, and their working time."""
-    bill = cost(labels, prices)
-    labour = (line.dollars for line in bill.lines if line.kind not in (MACHINE, SET_UP))
-    seconds = math.nan if bill.seconds is None else bill.seconds
-    return bill.dollars, math.fsum(labour), seconds
+def _lacking(state: OrderState, prices: Prices) -> dict[int, Lacking]:
+    """What the questions that `simkit order --next --answers` asks again lack, with its price."""
+    found = {}
+    for number in OFFERED:
+        table = state.below(number)
+        if len(table):
+            effort = effort_of(table, state.order.shape, table["answers"])
+            bill = cost(effort, prices.once_set_up())
+            seconds = math.nan if bill.seconds is None else bill.seconds
+            answers = int(table["answers"].sum())
+            found[number] = Lacking(len(table), answers, bill.dollars, seconds)
+    return found
 
 
 def _planned_method(order: Order) -> str | None:

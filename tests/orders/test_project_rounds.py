@@ -74,6 +74,13 @@ def labels() -> pd.DataFrame:
     return pd.read_csv("project/labels.csv").set_index("file")
 
 
+@pytest.mark.parametrize("project", [("--annotators", "ann,ben,carl")], indirect=True)
+def test_the_next_plan_is_for_those_at_work(project) -> None:
+    compared()
+    words = step(project)
+    assert words[0] == "plan" and words[words.index("--annotators") + 1] == "3"
+
+
 @pytest.mark.parametrize("project", [("--answers", 2, "--repeat", 0)], indirect=True)
 def test_a_tie_asks_one_more_person(project) -> None:
     state = OrderState.of(Order.read("project/order1"))

@@ -1,5 +1,6 @@
 """Answers per question as a part of every purchase, on comparisons with planted errors."""
 
+import re
 import shutil
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ from scipy.special import logit
 
 from simkit.annotate.annotators import outvoted
 from simkit.errors import BadInput
-from simkit.planning.answers import Answers, cost_of, together, true_shares
+from simkit.planning.answers import Answers, Lacking, cost_of, together, true_shares
 from simkit.planning.choose import Trust
 from simkit.planning.evidence import Evidence, Received
 from simkit.planning.plan import plan
@@ -76,7 +77,7 @@ def test_where_every_image_is_labelled_the_questions_are_asked_again(erring):
     so_far = np.median(made.curves.so_far(made.chosen.pair))
     assert made.chosen.answers.again and made.chosen.images == 0 and made.chosen.answers.number > 1
     assert made.chosen.median > so_far + 0.02
-    assert made.cost("now") + made.left == pytest.approx(300)
+    assert made.cost("now", "later") + made.left == pytest.approx(300)
     text = made.text(width=10_000)
     assert "further answers" in text and "--errors 3%,3%" in made.command
     values = made.to_json()["order"][0]
@@ -175,16 +176,43 @@ def test_labels_of_earlier_rounds_are_asked_again(erring):
     received = Received(
         option, method, dollars=100.0, images=POOL, asked=POOL, present=size.present,
         absent=size.absent, scores=np.array([evidence.complete_labels(option, method).mean()]),
-        errors=FLIPS, labour=60.0,
+        errors=FLIPS, answers={1: 1200, 3: 400},
+        lacking={n: Lacking(1200, 1200 * (n - 1), 45.0 * (n - 1), np.nan) for n in (2, 3, 5)},
     )  # fmt: skip
     made = planned(replace(evidence, received=received))
     assert made.purchase_needed and made.chosen.answers.again
     again = {one.answers.number: one for one in made.choice.every if one.answers.again}
-    assert again[3].dollars == pytest.approx(2 * 60) and again[3].pair == (option, method)
+    # Only what the questions lack is paid, and gains; one more person settles the ties of two.
+    assert again[3].dollars == pytest.approx(90) and again[3].pair == (option, method)
+    assert again[2].dollars - again[2].settling == pytest.approx(45)
+    assert again[2].settling == pytest.approx(45 * 2 * 0.03 * 0.97)
+    paid = [line.dollars for line in made.bill if line.when == "now"]
+    assert sum(paid) == pytest.approx(made.chosen.dollars - made.chosen.settling)
     before = made.curves.floor
     assert np.median(logit(again[3].map) - logit(before)) == pytest.approx(
-        planted_gain(3), rel=0.15
+        0.75 * planted_gain(3), rel=0.15
     )
+
+
+def test_one_number_says_what_the_labels_so_far_give(erring):
+    """Not the measured mAP, from which the plan learns; and further answers need no images."""
+    evidence = Evidence.of(erring)
+    option, method = next(pair for pair in evidence.cells if pair[0].complete)
+    size = evidence.cells[option, method][-1]
+    received = Received(
+        option, method, dollars=100.0, images=2 * POOL, asked=2 * POOL, present=size.present,
+        absent=size.absent, errors=FLIPS, folder="order1",
+        scores=np.array([evidence.complete_labels(option, method).mean() + 0.02]),
+        lacking={3: Lacking(1200, 2400, 90.0, np.nan)},
+    )  # fmt: skip
+    made = planned(replace(evidence, received=received))
+    assert made.chosen.answers.again and not any("0 images" in one for one in made.trust.reasons)
+    said, today = dict(made.page.answers), float(made.page.tables[0].rows[0][2])
+    measured = f"{100 * received.score:.1f}"
+    assert f"{today:.1f}" != measured and f"{measured} mAP (measured)" in said["So far"]
+    after, more = re.findall(r"([\d.]+) (?:mAP|more)", said["Expect"])[:2]
+    assert today == pytest.approx(float(after) - float(more), abs=0.01)
+    assert today == pytest.approx(100 * made.curves.at_hand, abs=0.051)
 
 
 def test_labels_of_earlier_rounds_keep_their_answers(erring):

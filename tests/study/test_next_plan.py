@@ -84,6 +84,29 @@ def test_bad_input(pilot, tmp_path, capsys):
     assert "--continue" in capsys.readouterr().err
 
 
+def test_further_answers_cost_what_their_order_costs(tmp_path):
+    """A question that has several answers lacks fewer of them."""
+    spec, folder = planted.data(tmp_path / "data", 400), tmp_path / "order1"
+    flips = (0.05, 0.05)
+    runs = planted.write(tmp_path / "runs", spec, wrong=flips, levels=(flips, (0.1, 0.1)))
+    words = ["order", "--data", spec, "--scheme", "full-subset", "--images", "300", "--repeat"]
+    assert code([*words, "50%", "--to", "csv", "--out", str(folder)]) == 0
+    order, truth = Order.read(folder), simkit.data.open(spec).truth["train"]
+    several = order.table[order.table["answers"] > 1]["question"]
+    raw = {worker: rows(order, truth, worker, wrong=0.05) for worker in ("ann", "ben", "cat")}
+    for worker, some in raw.items():
+        kept = some if worker == "ann" else some[some["question"].isin(several)]
+        keep(order, checked(order, kept).answers)
+    plan = plan_next(folder, runs, 500, measured=40, images=300)
+    assert set(plan.evidence.received.answers) == {1, 3}
+    again = {one.answers.number: one for one in plan.choice.every if one.answers.again}
+    assert code(["order", "--next", str(folder), "--answers", "2", "--to", "csv"]) == 0
+    order = Order.read(folder)
+    price = simkit.cost(order.effort(order.rounds[1].table), "hourly").dollars
+    assert again[2].dollars - again[2].settling == pytest.approx(price, rel=0.001)
+    assert len(order.rounds[1].table) == plan.evidence.received.answers[1]
+
+
 def test_the_plan_has_annotators_who_err_as_those_of_the_order(tmp_path):
     spec, folder = planted.data(tmp_path / "data", 400), tmp_path / "order1"
     erring = {"habits": {"miss": 0.1, "false_alarm": 0.1, "workers": 3}}
