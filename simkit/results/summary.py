@@ -24,7 +24,7 @@ from simkit.results.cells import (
     zero_shot,
 )
 from simkit.results.result_tables import class_names, leaves, opened
-from simkit.results.statistics import Best, Interval
+from simkit.results.statistics import Best, Interval, paired_interval
 
 _NOTE = (
     "A method is called the best for a scheme and budget if P(best), its probability of being the "
@@ -166,7 +166,16 @@ def _verdict(schemes: list[Row]) -> str:
     if best.settled(of_scheme) or len(pairs) == 1:
         names = [name for other, name in (*best.ties, *best.rivals) if other == scheme]
         train = listed([method, *names], last="or")
-        return f"{start}, buy {scheme} and train {train}: {score}."
+        start = f"{start}, buy {scheme} and train {train}: {score}"
+        following = [pair for pair in best.order if pair[0] != scheme]
+        if not following:
+            return f"{start}."
+        first, second = (pairs[pair].by_draw for pair in (best.first, following[0]))
+        by = paired_interval([first[draw] - second[draw] for draw in first if draw in second])
+        return (
+            f"{start} (best scheme with probability {shown_probability(best.of(of_scheme))}); "
+            f"{' with '.join(following[0])} follows, {_behind(by)} behind."
+        )
     verb = "are equal, and the best schemes" if len(tied) > 1 else "is the best scheme"
     others = dict.fromkeys(name for name, _ in best.rivals if name not in tied)
     chances = [(name, best.of(pair for pair in best.order if pair[0] == name)) for name in others]

@@ -13,6 +13,7 @@ from simkit.errors import BadInput
 from simkit.results import job_store, runs, summary
 from simkit.results.cells import Budget, listed, references, summary_rows, zero_shot
 from simkit.results.runs import describe
+from simkit.results.statistics import paired_interval
 from tests.results import planted
 
 
@@ -181,7 +182,11 @@ def test_a_verdict_compares_all_pairs_and_sums_over_the_methods_of_a_scheme():
     noise = np.random.default_rng(1).normal(0, 0.002, (4, 5))
     rpa, fpc = {("rpa", "an"): 0.4 + LUCK + noise[0]}, {("fpc", "an"): 0.5 + LUCK + noise[1]}
     text = bought(rpa | fpc)
-    assert text.startswith("For $100, buy fpc and train an: 50.0 ±") and "rpa" not in text
+    assert text.startswith("For $100, buy fpc and train an: 50.0 ±")
+    gap = paired_interval(fpc["fpc", "an"] - rpa["rpa", "an"])
+    low, mean, high = (f"{100 * one:.1f}" for one in (gap.low, gap.mean, gap.high))
+    said = "(best scheme with probability >0.99); rpa with an follows, "
+    assert text.endswith(f"{said}{mean} ({low} to {high}) behind.")
     text = bought(rpa | fpc | {("fpc", "ll-r"): 0.5001 + LUCK + noise[2]})
     assert re.match(r"For \$100, buy fpc and train (an or ll-r|ll-r or an)", text)
     near = {("rpa", "an"): 0.501 + LUCK + noise[2], ("fpc", "em"): 0.5 + LUCK + noise[3]}
