@@ -294,7 +294,11 @@ def _money(plan: Decision) -> str:
 
 
 def _paid(plan: Decision) -> str:
-    return f"Paid before: {dollars(plan.cost('before'))}."
+    received = plan.evidence.received
+    if received is not None and received.paid is not None:
+        return f"Paid before: {dollars(received.paid)}."
+    listed = "" if plan.evidence.project is None else f", at {plan.prices.name} prices"
+    return f"Paid before{listed}: {dollars(plan.cost('before'))}."
 
 
 def _at_hand(plan: Decision) -> tuple[float, str, str]:
