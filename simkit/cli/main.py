@@ -142,6 +142,9 @@ def code(arguments: Sequence[str] | None = None) -> int:
         except BadInput as error:
             message = str(error)
         except click.ClickException as error:
+            if isinstance(error, click.BadOptionUsage) and error.option_name == "--prune":
+                days = f"{error.message} Give the number of days, such as --prune 30."
+                error = click.BadOptionUsage(error.option_name, days)
             _let_the_first_speak()
             error.show()
             return 2

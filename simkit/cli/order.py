@@ -254,7 +254,7 @@ def _replace(state: OrderState, request: Options) -> None:
         say(f"removed {file}; answers to it still count")
     changed = OrderState.of(state.order)
     say_annotators(changed)
-    _say_next(changed)
+    _say_next(changed, name)
 
 
 def _planned(request: Options) -> Options:
@@ -465,7 +465,7 @@ def _largest(terms: RoundSettings, request: Options) -> bool:
 
 def say_repeated(order: Order) -> None:
     """Print the number, price and files of the questions that other people answer, too."""
-    from simkit.orders.annotators import again_files
+    from simkit.orders.annotators import again_files, files_of, parts, read
 
     last = order.rounds[-1]
     each = last.answers[last.table["gold"] == 0]
@@ -479,6 +479,15 @@ def say_repeated(order: Order) -> None:
         say(f"{who} {len(more):,} of the questions, about {images:,} images, to measure errors "
             f"({quantities.exact_money(with_them - without)} of the price): "
             f"{again_files(order.round_folder)}")  # fmt: skip
+    number = len(order.rounds)
+    if (division := read(order, number)) is not None:
+        for part in parts(order, number, division):
+            if not part.annotator:
+                names = " and ".join(division["annotator"].unique())
+                found = files_of(order.round_folder, part.suffix)
+                files = ", ".join(str(file) for _, file in found)
+                say(f"{names} are too few for {len(part.questions):,} of the questions: after "
+                    f"them, a further person is needed for {files}")  # fmt: skip
 
 
 def say_annotators(state: OrderState) -> None:
@@ -566,12 +575,18 @@ def _print(
     _say_next(state)
 
 
-def _say_next(state: OrderState) -> None:
-    """Print where the open questions are, and how their answers are received."""
-    from simkit.orders import page
+def _say_next(state: OrderState, name: str = "") -> None:
+    """Print where the open questions are, and how their answers are received.
 
-    order = state.order
-    folder, pages = quote(str(order.folder)), page.to_answer(state)
+    name: an annotator whose pages for further answers are named, too.
+    """
+    from simkit.orders import page
+    from simkit.orders.project import project_of
+
+    order, pages = state.order, page.to_answer(state, name)
+    # The page's answers name their order, so that the project's folder is enough.
+    project = project_of(order.folder) if pages else None
+    folder = quote(str(order.folder if project is None else project.folder))
     if not pages:
         say(f"next: have the questions answered, then run: simkit receive {folder} FILE")
     else:

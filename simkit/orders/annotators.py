@@ -412,7 +412,8 @@ def further_files(state: OrderState) -> str:
             form = files[0][0] if files else ""
             text = ", ".join(str(file) for kind, file in files if kind == form)
             if one.free:
-                text += f" (of the annotators, {' and '.join(one.free)} may answer some of them)"
+                text += f" (of the annotators, {' and '.join(one.free)} may answer some of them;"
+                text += " a second answer of a person to a question is left out)"
             elif one.free is not None:
                 text += " (every annotator has these images: a further person is needed)"
             texts += [text] * bool(text)

@@ -123,10 +123,14 @@ def named(folder: Path) -> str:
     return f"{folder / 'page.html'}{more * (count > 1)}"
 
 
-def to_answer(state: OrderState) -> str:
-    """The pages with open questions, for a message; or those for further people, or ""."""
+def to_answer(state: OrderState, name: str = "") -> str:
+    """The pages with open questions, for a message; or those for further people, or "".
+
+    name: an annotator whose pages for further answers are among them.
+    """
     parts, texts = waiting(state), list[str]()
-    for one in [one for one in parts if not one.part.again] or parts:
+    of_name = [one for one in parts if not one.part.again or one.part.annotator == name != ""]
+    for one in of_name or parts:
         folder = state.order.folder / f"round-{one.round}"
         files = [file for form, file in files_of(folder, one.part.suffix) if form == "html"]
         alone = one.part.suffix == "" and len(files) > 1

@@ -234,6 +234,7 @@ def test_what_was_not_used_is_pruned(shell, cache: Path) -> None:
     done = shell("features", "--prune", 0, "--json")
     assert (done.json["removed"], done.json["left"]) == (2, 0)
     assert [*cache.rglob("*.npy")] == [own]
+    assert "Give the number of days" in shell("features", "--prune").err
     done = shell("features", "--prune", -1)
     assert done.code == 2 and "prune is -1; give a number of days from 0 on" in done.err
 

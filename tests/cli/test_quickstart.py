@@ -244,6 +244,15 @@ def test_every_budget_that_a_message_names_buys_first_labels(shell, tmp_path) ->
     assert "This pilot measures mAP" in text and "over the budget" not in text
 
 
+def test_two_annotators_are_told_how_many_questions_need_a_third(shell, tmp_path) -> None:
+    photographs(tmp_path / "photos", 10)
+    said = start(shell, "--annotators", "ann,ben", "--repeat", "20%").out
+    found = re.search(r"ann and ben are too few for (\d+) of the questions: .* for (\S+)", said)
+    table = Order.read("project/order1").table
+    assert int(found[1]) == (table["answers"] == 3).sum() == 6  # two images, three classes
+    assert found[2] == "project/order1/round-1/page-again.html"
+
+
 def test_bad_input_is_one_sentence_and_writes_nothing(shell, tmp_path) -> None:
     photos = photographs(tmp_path / "photos", 3)
     cases = [

@@ -208,13 +208,16 @@ def asked_of(order: Order) -> pd.DataFrame:
                       for file in files])  # fmt: skip
 
 
-def test_a_replacement_gets_what_the_leaver_has_not_answered(tmp_path):
+def test_a_replacement_gets_what_the_leaver_has_not_answered(tmp_path, capsys):
     words = ["--repeat", "0.4", "--annotators", "ann,ben,carl", "--to", "html"]
     order = ordered(tmp_path / "one", *WHOLE, "12", *words)
     before = asked_of(order)
     done = receive_first(order, "-ben", "Ben", 70)  # in the middle of the second image
     swap = ["order", "--export", str(order.folder), "--for", "zoe", "--in-place-of", "Ben"]
+    capsys.readouterr()
     assert code(swap) == 0
+    pages = re.search("next: have (.*) answered", capsys.readouterr().out)[1]
+    assert "page-zoe-for-ben.html" in pages and "page-zoe-for-ben-again.html" in pages
     own = before[before["worker"] == "ben"]
     after = asked_of(order)
     new = after[after["worker"] == "zoe"]
