@@ -349,7 +349,7 @@ COMMANDS = [
     mend(LOAD, "these settings into (.train.)", "+ ",
          files={"g.toml": GRID + "[pictures.changed]\nepochs = 1\n"},
          mended={"g.toml": GRID + "[pictures]\n{}\nepochs = 1\n"}),
-    mend("compare g.toml --dry-run", "with (simkit score), and name the file, as in (.+)", "+ ",
+    mend("compare g.toml --dry-run", "make them with (simkit score), as in (.+)", "+ ",
          files={"g.toml": GRID.replace("rpa", "machine")},
          mended={"g.toml": GRID.replace("rpa", "machine") + "{1}\n"}),
     mend("compare g.toml --dry-run", "such as (,hierarchy=coco-80)", "+ ",
