@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from simkit.errors import BadInput
+from simkit.history import History
 from simkit.labels.partial import PartialLabels
 
 A = TypeVar("A")
@@ -61,7 +62,8 @@ class Task:
 
     def __post_init__(self) -> None:
         if not isinstance(self.labels, PartialLabels):
-            labels = PartialLabels.of(self.labels)
+            # A task takes codes, so 0 is unknown: a history says that this is no question.
+            labels = PartialLabels.of(self.labels, history=History("given"))
             object.__setattr__(self, "labels", labels.over_all_images())
         N = self.labels.shape[0]
         if self.inputs is not None and not hasattr(type(self.inputs), "batch"):

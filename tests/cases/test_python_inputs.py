@@ -57,7 +57,8 @@ LABELS: dict[str, tuple[Callable[[Any], Any], Case]] = {
     "text-states": (_frame, Case(["1", "-1"], (["cat"], {"a": "1", "b": "0"}))),
     "zeros-and-ones": (_frame, Case([1, 0], (["cat"], {"a": "1", "b": "0"}))),
     "zeros-and-minus": (_frame, Case(
-        [0, -1], (["cat"], {"a": "0", "b": "?"}), note="read as unknown",
+        [0, -1], (["cat"], {"a": "0", "b": "?"}), asks="only one of them can be absent",
+        mended=[0, None],
     )),
 }  # fmt: skip
 

@@ -45,10 +45,10 @@ SCORES = {
     "no-class": Case(
         PAIRS.replace("cat", "kat").replace("dog", "dock"), RIGHT, asks="kat", mended=PAIRS,
     ),
-    "no-image": Case(PAIRS.replace("jpg", "png"), RIGHT, asks="none of the 2", mended=PAIRS),
+    "no-image": Case(PAIRS.replace("jpg", "png"), RIGHT, asks="ids such as 'a.jpg'", mended=PAIRS),
     "pair-without-row": Case(
         PAIRS.replace("a.jpg,dog,-2.5\n", ""), [[1.5, MISSING], RIGHT[1]],
-        note="1 (a.jpg); empty cells: 1 of 4",
+        note="1 of 4 scores; images with empty scores: 1 (a.jpg)",
     ),
     "class-without-row": Case(
         "image,class,score\na.jpg,cat,1.5\nb.jpg,cat,-.25\n",

@@ -46,10 +46,10 @@ def test_a_default_may_be_left_to_others_and_is_named_all_the_same() -> None:
 
 
 def test_another_type_reads_the_text_and_parameters_are_named_as_options() -> None:
-    counts = {"annotators": options.COUNT, "hours_a_week": options.COUNT}
-    found = made("simkit.planning.costs.Staff", **counts)
-    assert found["annotators"].type is options.COUNT
-    assert "if --hours-a-week is set" in str(found["annotators"].help)
+    (found,) = made("simkit.planning.costs.Staff", annotators=options.COUNT).values()
+    assert found.type is options.COUNT
+    (data,) = made("simkit.planning.pilot.plan_pilot", data=options.DATA).values()
+    assert "in place of --classes and --per-image" in str(data.help)
 
 
 def test_an_unknown_parameter_is_an_error() -> None:
