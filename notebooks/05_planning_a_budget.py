@@ -130,21 +130,13 @@ leaves = simkit.data.open("scenes:images=1").leaves
 present = project.truth("test").present.toarray()[:, leaves]
 
 # %%
-known = []  # for each pilot its complete labels and features
-looked = []  # (images, classes) for each pilot: scores of the project's images by its model
+whole, values, looked = [], [], []  # for each pilot: its labels, features with the project's, and scores of the project
 for source in data:
     pilot = open_source(Source(source, ("train",), ("pooled",), "scenes-net"))
-    known.append((simkit.simulate(pilot.truth("train"), "full-subset"), pilot.inputs("train", "pooled")))
-    looked.append(simkit.train(Task(*known[-1]), methods.make("an"), settings=train).scores(inputs))
-
-
-def with_pilot(n: int, labels: simkit.PartialLabels) -> Task:
-    """The labels of pilot n and of an order, with the features of all images."""
-    whole, features = known[n]
-    codes, asked = vstack([whole.codes, labels.codes]), np.append(whole.asked, labels.asked)
-    values = np.concatenate([features.values, inputs.values])
-    return Task(simkit.PartialLabels.of(codes, asked=asked, history=labels.history), FeatureInputs(values))
-
+    whole.append(simkit.simulate(pilot.truth("train"), "full-subset"))
+    own = pilot.inputs("train", "pooled")
+    values.append(np.concatenate([own.values, inputs.values]))
+    looked.append(simkit.train(Task(whole[-1], own), methods.make("an"), settings=train).scores(inputs))
 
 # %%
 rows = {"order": [], "runner-up": []}
@@ -154,7 +146,9 @@ for n, kind, way in ((n, kind, way) for n, both in ways for kind, way in both.it
     scores = looked[n] if scheme.needs_scores else None
     labels = simkit.simulate(truth, scheme, images=way.images, scores=scores, draw=n)
     method = methods.make(way.method.replace("full", "an"))  # the same on complete labels
-    model = simkit.train(with_pilot(n, labels), method, settings=train, draw=n)
+    codes, asked = vstack([whole[n].codes, labels.codes]), np.append(whole[n].asked, labels.asked)
+    both = simkit.PartialLabels.of(codes, asked=asked, history=labels.history)
+    model = simkit.train(Task(both, FeatureInputs(values[n])), method, settings=train, draw=n)
     ap = simkit.metrics.average_precision(model.scores(project.inputs("test", "pooled"))[:, leaves], present)
     row = {"scheme": scheme.name, "images": int(labels.asked.sum()), "$": simkit.cost(labels, "hourly").dollars}
     row |= {"planned": 100 * way.median, "low": 100 * way.band[0], "high": 100 * way.band[1]}
@@ -253,7 +247,9 @@ for name, one in others.items():
         scores = looked[0] if scheme.needs_scores else None
         labels = simkit.simulate(truth, scheme, images=way.images, scores=scores)
         method = methods.make(way.method.replace("full", "an"))
-        model = simkit.train(with_pilot(0, labels), method, settings=train)
+        codes, asked = vstack([whole[0].codes, labels.codes]), np.append(whole[0].asked, labels.asked)
+        both = simkit.PartialLabels.of(codes, asked=asked, history=labels.history)
+        model = simkit.train(Task(both, FeatureInputs(values[0])), method, settings=train)
         ap = simkit.metrics.average_precision(model.scores(project.inputs("test", "pooled"))[:, leaves], present)
         own = 100 * simkit.metrics.mean_ap(ap)
         low, high = (100 * end for end in way.band)
