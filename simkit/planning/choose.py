@@ -290,8 +290,8 @@ def _lacking(curves: Curves, number: int) -> Lacking | None:
     for images, split in ((pool, "train"), (tests * (evidence.project is not None), "test")):
         counts = evidence.answers.get(split, {usual: 1})
         each = images * evidence.pool.truth.shape[1] / sum(counts.values())
-        questions += each * sum(many for given, many in counts.items() if given < number)
-        answers += each * sum(max(number - given, 0) * many for given, many in counts.items())
+        questions += each * sum(many for so_far, many in counts.items() if so_far < number)
+        answers += each * sum(max(number - so_far, 0) * many for so_far, many in counts.items())
     if not answers:
         return None
     share = answers / (usual * pool * evidence.pool.truth.shape[1])  # of the pilot's answers

@@ -256,7 +256,7 @@ def plan_pilot(
         raise BadInput(_too_small(money, truth, listed, exist, asked))
     bill = complete_cost(train + test, L, listed)
     hours = None if bill.seconds is None else bill.seconds / 3600
-    weeks = hours / staff.week if hours is not None and staff.week is not None else None
+    weeks = None if hours is None else hours / staff.week
     shares = shares_of(truth) if truth.counts.any() else np.zeros(L)
     # Without the user's wage, as a comparison uses the list itself.
     seen = truth.select(np.arange(min(truth.shape[0], train, SIMULATED, max(LEAST, PLACES // L))))

@@ -45,6 +45,20 @@ def test_the_labels_so_far_count(project, spec, tmp_path):
     assert len(errors) > 50 and abs(np.mean(errors)) < 0.015 and np.abs(errors).mean() < 0.03
 
 
+def test_known_labels_add_up_over_the_images_asked_about(project):
+    """Images without a question do not dilute the complete labels of the pilot."""
+    curves = plan(project, 200, images=IMAGES, prices="openimages").curves
+    pair = next(pair for pair in curves.evidence.cells if pair[0].scheme == "rpa")
+    whole = curves.purchases[pair[0]].complete
+    part, times = [0.01 * one[None] for one in whole], np.array([2.0])
+    for asked in (0.25, 2.0):
+        together = curves.with_labels_so_far(pair, *part, times, np.array([asked]))
+        share = min((0.01 * 2 + 1) / (asked + 1), 1.0)
+        known = [share * one[None] for one in whole]
+        expected = curves(pair, *known, np.array([asked + 1]))
+        np.testing.assert_allclose(together, expected, rtol=1e-6, atol=1e-4)
+
+
 def test_where_nothing_helps_the_money_stays(spec, tmp_path):
     """The plan says how much is left and why, shows no purchase, and names what to train."""
     (tmp_path / "project.toml").touch()

@@ -341,6 +341,14 @@ def test_a_cheaper_purchase_may_lose_half_a_point_on_average():
         assert choose([best, cheap], Request(1000)).chosen.dollars == chosen
 
 
+def test_a_purchase_that_adds_a_point_is_preferred_to_none():
+    """Of those that are as good as the best, the cheapest one that adds 1 point, if any does."""
+    cheap, best = purchase("rpa", 500, np.full(20, 0.496)), purchase("fpc", 1000, np.full(20, 0.5))
+    for at_hand, chosen in ((0.489, 1000), (0.485, 500), (0.495, 500)):
+        made = choose([best, cheap], Request(1000), at_hand=at_hand)
+        assert made.chosen.dollars == chosen
+
+
 def test_a_target_is_reached_with_the_required_probability_or_more():
     for reaching, reached in ((8, True), (7, False)):
         one = purchase("rpa", 500, np.where(np.arange(10) < reaching, 0.6, 0.4))
