@@ -76,8 +76,19 @@ def test_settings_are_listed_with_their_meaning(run) -> None:
         (("list", "schemes", "checklist"), r"length +10 +classes on the list"),
         (("simulate", "--help"), r"--length VALUE +classes on the list \[default: 10\]"),
         (("list", "methods", "capped"), r"cap +0.7 +largest loss of an unknown label"),
+        (("list", "methods"), r"capped .*Take every unknown label for absent, and bound its loss"),
     ):
         assert re.search(meaning, run(*words).stdout)
+    text = run.module.read_text()
+    text = text.replace('"""Ask about the same few', '_ = """').replace(
+        "setting(10, ", "int(10 or "
+    )
+    run.module.write_text(text)
+    assert re.search(r"\nchecklist +Checklist ", run("list", "schemes").stdout)
+    assert (
+        "\nnot described: what it does: write a docstring in class Checklist; length: write "
+        "`length: TYPE = setting(10, 'MEANING')`"
+    ) in run("list", "schemes", "checklist").stdout
 
 
 @pytest.mark.slow

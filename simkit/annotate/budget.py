@@ -207,6 +207,10 @@ class Ladder:
             scheme, price_list(prices), unit, annotate, images, classes, steps, share, top
         )
 
+    def shown(self, amount: str) -> str:
+        """An amount of money or time with its unit."""
+        return f"${amount}" if self.unit == "dollars" else f"{amount} s"
+
     def buy(self, step: int) -> Affordable:
         """Try the amount at this step; warnings are kept for later."""
         scheme, images = self.scheme, step
@@ -293,12 +297,12 @@ def largest_affordable(ladder: Ladder, budget: float) -> tuple[Affordable, Affor
         costs = ""
         if smallest < math.inf:
             hours = f" ({_up(smallest / 3600)} hours)" if ladder.unit == "seconds" else ""
-            costs = f", whose smallest amount costs {_up(smallest)}{hours}"
+            costs = f", whose smallest amount costs {ladder.shown(_up(smallest))}{hours}"
         once = ladder.prices.setup + ladder.prices.setup_class * ladder.classes
-        costs += f" with {once:,g} dollars of set-up" if once and ladder.unit == "dollars" else ""
+        costs += f" with ${once:,g} of set-up" if once and ladder.unit == "dollars" else ""
         raise BadInput(
-            f"{budget:,g} {ladder.unit} do not buy anything of {ladder.scheme.name}{costs}; raise "
-            "the budget"
+            f"a budget of {ladder.shown(f'{budget:,g}')} buys nothing of "
+            f"{ladder.scheme.name}{costs}; raise the budget"
         )
     return best, above
 

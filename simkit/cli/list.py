@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
@@ -119,8 +119,9 @@ def _parts(what: str) -> Iterator[Row]:
     """The parts of a registry."""
     package = getattr(simkit, what)
     for part in map(package.get, package.names()):
-        about = inspect.cleandoc(part.__doc__ or "")
-        row = {"name": part.name, "title": part.title, "what": about.partition("\n")[0]}
+        about, every = _docstring(part), settings(part)
+        what_it_does = about.partition("\n")[0] or part.title
+        row = {"name": part.name, "title": part.title, "what": what_it_does}
         for key in ("source", "amount", "example"):
             if hasattr(part, key):
                 row["scaled by" if key == "amount" else key] = getattr(part, key) or "images"
@@ -131,12 +132,33 @@ def _parts(what: str) -> Iterator[Row]:
 
             method = plain(part)
             row |= {
-                "gist": method.gist, "needs": needs_in_words(method),
+                "gist": method.gist or row["what"], "needs": needs_in_words(method),
                 "memory": in_units(training_bytes(method)), "bytes": training_bytes(method),
                 "wraps": hasattr(method, "inner"), "paper": row.pop("source"),
             }  # fmt: skip
-        row["details"] = {"about": about, "settings": list(map(vars, settings(part)))}
+        row["details"] = {"about": about, "settings": list(map(vars, every))}
+        if not part.__module__.startswith("simkit."):
+            row["details"]["not described"] = _not_described(part, about, every)
         yield row
+
+
+def _docstring(part: type) -> str:
+    """The docstring of a part, without the signature that `dataclass` writes if there is none."""
+    text = inspect.cleandoc(part.__doc__ or "")
+    return "" if text.startswith(f"{part.__name__}(") else text
+
+
+def _not_described(part: type, about: str, every: Sequence[options.Setting]) -> str:
+    """What a part of another package does not describe, and how it can."""
+    mends = [] if about else [f"what it does: write a docstring in class {part.__name__}"]
+    if lacking := [each for each in every if not each.meaning]:
+        names = ", ".join(each.name for each in lacking)
+        default = "..." if lacking[0].needed else repr(lacking[0].default)
+        mends.append(
+            f"{names}: write `{lacking[0].name}: TYPE = setting({default}, 'MEANING')`, with "
+            "`from simkit.registry import setting`"
+        )
+    return "; ".join(mends)
 
 
 def _prices() -> Iterator[Row]:

@@ -63,7 +63,9 @@ class Budget:
     def __str__(self) -> str:
         if self.dollars is not None:
             return money(self.dollars)
-        return "" if self.hours is None else f"{self.hours:,g} hours"
+        if self.hours is None:
+            return ""
+        return "1 hour" if self.hours == 1 else f"{self.hours:,g} hours"
 
     @property
     def at(self) -> str:

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -147,7 +148,8 @@ class Runs:
         """The results in sentences: first their conditions, then the purchases."""
         from simkit.results.summary import text
 
-        return text(self)
+        failed = [f"failed and left out everywhere: {why}" for why in grouped(self.failures)]
+        return "\n".join([text(self), *failed])
 
     @property
     def failures(self) -> tuple[str, ...]:
@@ -461,8 +463,14 @@ def _sentences(facts: Mapping[str, Any]) -> Iterator[str]:
         yield f"{duration(3600 * training)} of training{annotation}{memory}"
 
 
+_NUMBERS = re.compile(r", (budget \S+|draw \d+|\S+ hours?)(?=,|$)")  # in the name of a run
+
+
 def grouped(failures: Sequence[str]) -> list[str]:
-    """One sentence for each reason of failure: the first run and the number of others."""
+    """One sentence for each reason of failure: the first run and the number of others.
+
+    If they are of several schemes or methods, all of these are named.
+    """
     by_reason: dict[str, list[str]] = {}
     for failure in failures:
         run, _, reason = failure.partition(": ")
@@ -471,5 +479,7 @@ def grouped(failures: Sequence[str]) -> list[str]:
     for reason, runs in by_reason.items():
         others_count = len(runs) - 1
         others = f" and {others_count} other run{'s' * (others_count > 1)}" if others_count else ""
+        if len(kinds := dict.fromkeys(_NUMBERS.sub("", run) for run in runs)) > 1:
+            others += f" ({'; '.join(kinds)})"
         sentences.append(f"{runs[0]}{others}: {reason}" if reason else runs[0])
     return sentences

@@ -29,14 +29,17 @@ from simkit.results.statistics import Best, Interval, paired_interval
 _NOTE = (
     "A method is called the best for a scheme and budget if P(best), its probability of being the "
     "best, is at least 95 %; otherwise the fewest methods are named that include the best with "
-    "95 %.\n\n"
-    "P(best) is from a normal random-effects model over the draws that all methods share. *behind* "
-    "is the mean difference to the highest within draws, with its 95 % confidence interval: "
-    "methods are compared by these differences, as they share much of the luck of a draw. "
-    "*interval* (after ± in sentences) is that of one row over draws; the intervals of two methods "
-    "may overlap although one is better. mAP is the mean AP over {classes} on the test split, in "
-    "points."
+    "95 %. The same rule decides between schemes, whose probability is the sum over their methods; "
+    "nothing else does.\n\n"
+    "P(best) is from a normal random-effects model over the draws that all methods share, with one "
+    "variance for all methods. *behind* is the mean difference to the highest within draws. Its "
+    "95 % confidence interval is from the draws of these two methods alone: with few draws it is "
+    "wide and may include 0 although P(best) is at least 95 %. *interval* (after ± in sentences) "
+    "is that of one row over draws. It includes the luck of a draw, which methods share, so the "
+    "intervals of two methods may overlap although one is the best. mAP is the mean AP over "
+    "{classes} on the test split, in points."
 )
+_PAIR = ["reference", "scheme", "method", "budget", "budget_hours"]  # whose draws are averaged
 _MOST_DRAWS = 100  # more are written as "more than 100"
 
 
@@ -62,12 +65,34 @@ def conditions(runs: Any) -> Iterator[str]:
             "`simkit compare --fair` tunes each on validation labels"
         )
     if images := table.attrs.get("test_images"):
-        points = half_width(np.array(table.attrs["test_present"]))
         yield (
             f"one fixed test split of {numbered(images, 'image')}: ± and intervals are over draws "
-            "of labels and training, for these images; other test images would move a mAP of 50 "
-            f"by up to {points:.1f} points (95 %)"
+            "of labels and training, for these images; other test images would move "
+            f"{_moved(table)} (95 %)"
         )
+    yield from _unscored(table)
+
+
+def _moved(table: pd.DataFrame) -> str:
+    """How far other test images would move the highest mAP, and one of 50, which moves most."""
+    present = np.array(table.attrs["test_present"])
+    usual = f"a mAP of 50 by up to {half_width(present):.1f} points"
+    means = table.groupby(_PAIR, dropna=False)["map"].mean()
+    if means.isna().all() or not 0 < (highest := float(means.max())) < 1:
+        return usual
+    by = half_width(present, level=highest)
+    return f"the highest mAP, {100 * highest:.1f}, by up to {by:.1f} points, {usual}"
+
+
+def _unscored(table: pd.DataFrame) -> Iterator[str]:
+    """A sentence that names the methods with runs without mAP, which count nowhere."""
+    lacking = table[table["map"].isna()]
+    if not lacking.empty:
+        names = [
+            f"{method} under {scheme} ({numbered(number, 'run')})"
+            for (scheme, method), number in lacking.groupby(["scheme", "method"]).size().items()
+        ]
+        yield (f"without mAP, and left out everywhere: {listed(names, len(names))}")
 
 
 def text(runs: Any) -> str:
@@ -164,7 +189,9 @@ def _verdict(schemes: list[Row]) -> str:
     tied = dict.fromkeys(name for name, _ in (best.first, *best.ties))
     of_scheme = [pair for pair in best.order if pair[0] == scheme]
     if best.settled(of_scheme) or len(pairs) == 1:
-        names = [name for other, name in (*best.ties, *best.rivals) if other == scheme]
+        within = next(row for row in schemes if row.scheme == scheme).best  # as in its sentence
+        may_be = {within.first, *within.ties, *within.rivals} - {method}
+        names = [name for name in within.order if name in may_be]
         train = listed([method, *names], last="or")
         start = f"{start}, buy {scheme} and train {train}: {score}"
         following = [pair for pair in best.order if pair[0] != scheme]

@@ -33,6 +33,7 @@ from simkit.learn import methods
 from simkit.progress import Progress, notebook_bar, peak_memory, silent, usable_cores
 from simkit.quantities import money, numbered
 from simkit.results import job_store, method_facts, runs, summary
+from simkit.results.cells import listed
 from simkit.results.figures.base import figures
 from simkit.results.result_tables import opened
 from simkit.study.cross_fitting import write_scores
@@ -209,7 +210,7 @@ class Comparison(runs.Runs):
             done = {name: int(counts.get((reference, scheme, name), 0)) for name in names}
             failed = [name for name in names if done[name] < planned]
             if failed:
-                what = " and ".join(failed) if any(done.values()) else "every run"
+                what = listed(failed, len(failed)) if any(done.values()) else "every run"
                 yield f"{'complete labels' if reference else scheme} ({what})"
 
     def bill(self) -> list[str]:

@@ -86,7 +86,7 @@ class LabelBatch:
 
     def __str__(self) -> str:
         money = "" if self.limit.dollars is None else f", budget {self.limit.dollars:g}"
-        time = "" if self.limit.hours is None else f", {self.limit.hours:g} hours"
+        time = "" if self.limit.hours is None else f", {self.limit}"
         errors = "".join(f", {share:g} {what}" for share, what in zip(
             self.errors, ("missed", "reported"), strict=False
         ))  # fmt: skip

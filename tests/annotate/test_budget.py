@@ -209,8 +209,8 @@ def test_only_the_warnings_of_what_was_bought_are_heard():
 @pytest.mark.parametrize(
     "arguments,settings,message",
     [
-        ((0.01, "full-subset", "google"), {}, "0.01 dollars do not buy anything of full-subset"),
-        ((0, "fpc", "openimages"), {}, "0 dollars do not buy anything of fpc, whose smallest"),
+        ((0.01, "full-subset", "google"), {}, "a budget of $0.01 buys nothing of full-subset"),
+        ((0, "fpc", "openimages"), {}, "a budget of $0 buys nothing of fpc, whose smallest"),
         ((-5, "rpa", "aws"), {}, "budget is -5"),
         (("5", "rpa", "aws"), {}, "the budget is '5'"),
         ((5, "rpa", "aws"), {"unit": "euros"}, "no unit is called 'euros'"),
@@ -233,17 +233,18 @@ def by_image(**price: float) -> Prices:
 @pytest.mark.parametrize(
     ("listed", "unit", "words"),
     [
-        (by_image(dollars=1.23456), "dollars", ", whose smallest amount costs 1.235"),
-        (by_image(dollars=1234), "dollars", ", whose smallest amount costs 1,234"),
-        (by_image(seconds=12.0), "seconds", ", whose smallest amount costs 12 (0.003334 hours)"),
+        (by_image(dollars=1.23456), "dollars", ", whose smallest amount costs $1.235"),
+        (by_image(dollars=1234), "dollars", ", whose smallest amount costs $1,234"),
+        (by_image(seconds=12.0), "seconds", ", whose smallest amount costs 12 s (0.003334 hours)"),
         (replace(prices("google"), setup=90.0, setup_class=0.5), "dollars",
-         ", whose smallest amount costs 95.04 with 95 dollars of set-up"),
+         ", whose smallest amount costs $95.04 with $95 of set-up"),
     ],
 )  # fmt: skip
 def test_the_smallest_amount_is_named_so_that_it_suffices(listed, unit, words):
     with pytest.raises(BadInput) as error:
         amount_for(0.5, TRUTH, "full-subset", listed, unit=unit)
-    said = f"0.5 {unit} do not buy anything of full-subset{words}; raise the budget"
+    budget = {"dollars": "$0.5", "seconds": "0.5 s"}[unit]
+    said = f"a budget of {budget} buys nothing of full-subset{words}; raise the budget"
     assert str(error.value) == said
 
 
@@ -271,7 +272,7 @@ def test_a_budget_pays_for_set_up_and_assurance_as_well(scheme):
     # The same questions as for what is left of the money, without what is added to them.
     plain = amount_for(3 / 1.5, TRUTH, scheme, "openimages")
     assert bought.labels.id == plain.labels.id
-    with pytest.raises(BadInput, match="do not buy anything"):
+    with pytest.raises(BadInput, match="buys nothing"):
         amount_for(once, TRUTH, scheme, listed)
 
 

@@ -64,13 +64,13 @@ def test_lines_stand_for_schemes_and_limits_and_references_stand_apart():
     assert full.score.mean == pytest.approx(0.8, abs=0.01) and full.dollars == 1650
     assert "$1,650" in summary.sentences(planted_runs)[-1]
     assert references(planted.table(reference=False)) == []
-    some = ((None, 12.0), (50.0, None), (None, 2.5), (None, None))
+    some = ((None, 12.0), (50.0, None), (None, 1.0), (None, None))
     cell = planted.row(scheme="fpc", method="an", draw=0, map=0.5)
     rows = [cell | {"budget": dollars, "budget_hours": hours} for dollars, hours in some]
     mixed = runs.to_table(rows)
-    assert sorted(map(Budget.of, rows[:3])) == [Budget(50.0), Budget(hours=2.5), Budget(hours=12.0)]
+    assert sorted(map(Budget.of, rows[:3])) == [Budget(50.0), Budget(hours=1.0), Budget(hours=12.0)]
     assert [text.split(":")[0] for text in summary.sentences(mixed)] == [
-        "fpc", "fpc at $50", "fpc in 2.5 hours", "fpc in 12 hours",
+        "fpc", "fpc at $50", "fpc in 1 hour", "fpc in 12 hours",
     ]  # fmt: skip
     assert len(summary.verdicts(mixed)) == 3  # amounts as written have none
 
@@ -291,9 +291,39 @@ def test_a_summary_says_first_how_settings_were_chosen_and_which_images_were_sco
     assert "\n" not in first(an)
     said = first(an, test_images=100, test_present=[4, 25], test_absent=[96, 75])
     assert "one fixed test split of 100 images: " in said
-    assert f"by up to {half_width(np.array([4, 25])):.1f} points" in said
+    shown = np.array([4, 25])
+    highest, half = (half_width(shown, level=level) for level in (0.45, 0.5))
+    assert said.endswith(
+        f"would move the highest mAP, 45.0, by up to {highest:.1f} points, a mAP of 50 by up to "
+        f"{half:.1f} points (95 %)"
+    )
+    none = first(table({"an": [None]}), test_images=100, test_present=[4, 25], test_absent=[1, 1])
+    assert f"would move a mAP of 50 by up to {half:.1f} points (95 %)" in none
     written = summary.markdown(runs.concat([an, em]))
     assert written.startswith("- untuned: ") and written.index("untuned") < written.index("# What")
+
+
+def test_nothing_that_was_compared_is_missing_without_a_word():
+    scores = runs.concat([table({"an": [0.4, 0.5]}), table({"em": [None, None]})])
+    said = "without mAP, and left out everywhere: em under fpc (2 runs)"
+    assert f"- {said}\n" in summary.markdown(scores)
+    kinds, why = [("fpc", "csl"), ("fpc", "epr"), ("rpa", "epr")], "it diverged"
+    failures = [f"{s}, budget 20, draw {n}, {m}: {why}" for s, m in kinds for n in (0, 1)]
+    text = runs.Runs(runs.concat([scores], {"failures": failures})).text()
+    assert text.endswith(
+        "failed and left out everywhere: fpc, budget 20, draw 0, csl and 5 other runs (fpc, csl; "
+        f"fpc, epr; rpa, epr): {why}"
+    )
+
+
+def test_the_methods_to_buy_are_those_that_their_scheme_calls_best():
+    noise = np.random.default_rng(1).normal(0, 1, (4, 5))
+    fpc = {("fpc", "an"): 0.50 + 0.002 * noise[0], ("fpc", "em"): 0.49 + 0.002 * noise[1]}
+    rpa = {("rpa", "an"): 0.30 + 0.030 * noise[2], ("rpa", "em"): 0.20 + 0.030 * noise[3]}
+    scores = table(fpc | rpa)
+    assert summary.sentences(scores)[0].startswith("fpc at $100: an is best with 50.")
+    (verdict,) = summary.verdicts(scores)  # though the noise of all pairs together hides it
+    assert verdict.startswith("For $100, buy fpc and train an: 50.")
 
 
 def test_the_highest_on_complete_labels_has_the_interval_and_the_others_a_difference():
