@@ -58,6 +58,11 @@ class Registry(Generic[T]):
         self._found[name] = part
         return part
 
+    def register_frozen(self, part: type[T]) -> type[T]:
+        """Class decorator: register `part` as a frozen dataclass, which it may be already."""
+        made = "__dataclass_fields__" in vars(part)
+        return self.register(part if made else dataclasses.dataclass(frozen=True)(part))
+
     def names(self) -> list[str]:
         """All names, sorted."""
         self._load()

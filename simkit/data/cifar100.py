@@ -59,7 +59,6 @@ class RecordPictures:
 
 
 @register
-@dataclass(frozen=True)
 class Cifar100:
     """CIFAR-100: one of 100 fine classes per image of 32 x 32 pixels.
 

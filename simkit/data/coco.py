@@ -83,7 +83,6 @@ class AnnotationFiles(SplitFiles):
 
 
 @register
-@dataclass(frozen=True)
 class Coco(AnnotationFiles):
     """COCO, or any data set with one instances file per split.
 
@@ -109,7 +108,6 @@ class Coco(AnnotationFiles):
 
 
 @register
-@dataclass(frozen=True)
 class CocoPanoptic(AnnotationFiles):
     """COCO panoptic; the PNG files with the masks are not needed.
 
@@ -136,7 +134,6 @@ class CocoPanoptic(AnnotationFiles):
 
 
 @register
-@dataclass(frozen=True)
 class Lvis(AnnotationFiles):
     """LVIS v1, 1,203 classes: annotated ones are present, those in the negative lists absent.
 

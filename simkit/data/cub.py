@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -26,7 +25,6 @@ _LABELS = "attributes of images (lines of image, attribute, presence, certainty 
 
 
 @register
-@dataclass(frozen=True)
 class Cub:
     """CUB-200-2011 with its 312 attributes as classes; image files if the folder images exists.
 

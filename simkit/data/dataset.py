@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from html import escape
 from pathlib import Path
 from shlex import quote
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -188,9 +188,16 @@ class Source(Protocol):
 
 
 sources: Registry[Source] = Registry("data set", "simkit.data")
-register = sources.register
 names = sources.names
 get = sources.__getitem__
+S = TypeVar("S", bound=Source)
+
+
+@dataclass_transform(frozen_default=True)
+def register(source: type[S]) -> type[S]:
+    """Class decorator: register a kind of data set under its `name`, as a frozen dataclass."""
+    sources.register_frozen(source)
+    return source
 
 
 def open(spec: str) -> Dataset:

@@ -7,7 +7,6 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, cast
 
@@ -44,7 +43,6 @@ UNLABELLED = ("(no labels)",)  # the classes of such images
 
 
 @register
-@dataclass(frozen=True)
 class Folder:
     """A folder of images with a CSV table of labels, in long or wide form.
 

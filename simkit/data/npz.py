@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,7 +13,6 @@ from simkit.registry import setting
 
 
 @register
-@dataclass(frozen=True)
 class Npz(SplitFiles):
     """Complete labels in CSR arrays (see labels/formats/npz.py), one file per split.
 

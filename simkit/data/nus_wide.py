@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -25,7 +24,6 @@ _SPLITS = {"train": "Train", "test": "Test"}
 
 
 @register
-@dataclass(frozen=True)
 class NusWide:
     """NUS-WIDE: the published Groundtruth, ConceptsList and ImageList, and image files if any.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -17,7 +16,6 @@ from simkit.registry import setting
 
 
 @register
-@dataclass(frozen=True)
 class OpenImages(SplitFiles):
     """Label files of Open Images (ImageID, Source, LabelName, Confidence), one per split.
 

@@ -57,7 +57,6 @@ class ScenePictures:
 
 
 @register
-@dataclass(frozen=True)
 class Scenes:
     """Drawn images with complete labels, boxes and a WordNet hierarchy; no download.
 

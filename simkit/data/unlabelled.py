@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -19,7 +19,6 @@ from simkit.registry import setting
 
 
 @register
-@dataclass(frozen=True)
 class Unlabelled:
     """Images without known labels, to train on the labels of an order; written as a TOML file.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from typing import ClassVar
 
 from simkit.data.dataset import CC_BY_4, Dataset, Terms, register
@@ -24,7 +23,6 @@ _FOLDERS = ("VG_100K", "VG_100K_2")  # of Visual Genome's two archives
 
 
 @register
-@dataclass(frozen=True)
 class Vg:
     """VG-200: train_list_500.txt, test_list_500.txt and vg_category_200_labels_index.json.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 from xml.etree import ElementTree
@@ -36,7 +35,6 @@ _DIFFICULT = Literal["ignore", "present", "absent"]
 
 
 @register
-@dataclass(frozen=True)
 class Voc:
     """PASCAL VOC: image sets per class, and images and boxes if their folders exist.
 

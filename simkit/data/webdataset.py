@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any, ClassVar, Literal
@@ -29,7 +29,6 @@ from simkit.registry import setting
 
 
 @register
-@dataclass(frozen=True)
 class WebDataset(SplitFiles):
     """Tar shards of images and labels in the form of webdataset, local or on object storage.
 

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import torch
 from torch import Tensor, nn
@@ -333,11 +333,18 @@ class WarmedUp(Method):
 
 
 methods: Registry[Method] = Registry("method", "simkit.learn.methods")
-register = methods.register
 make = methods.make
 spell = methods.spell
 names = methods.names
 get = methods.__getitem__
+M = TypeVar("M", bound=Method)
+
+
+@dataclass_transform(frozen_default=True)
+def register(method: type[M]) -> type[M]:
+    """Class decorator: register a method under its `name`, as a frozen dataclass."""
+    methods.register_frozen(method)
+    return method
 
 
 def sizes_of(task: Task | Sizes) -> Sizes:

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -26,7 +25,6 @@ def toy() -> Iterator[None]:
     names = sources.names()
 
     @data.register
-    @dataclass(frozen=True)
     class Toy:
         name: ClassVar[str] = "toy"
         title: ClassVar[str] = "Toy"

@@ -7,7 +7,17 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, Self
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Protocol,
+    Self,
+    TypeVar,
+    dataclass_transform,
+)
 
 from simkit.errors import BadInput, counted
 from simkit.registry import Range, Registry, settle
@@ -187,11 +197,18 @@ def of_labels(labels: PartialLabels) -> type[Scheme] | None:
 
 
 schemes: Registry[Scheme] = Registry("scheme", "simkit.annotate.schemes")
-register = schemes.register
 get = schemes.__getitem__
 make = schemes.make
 names = schemes.names
 spell = schemes.spell
+S = TypeVar("S", bound=Scheme)
+
+
+@dataclass_transform(frozen_default=True)
+def register(scheme: type[S]) -> type[S]:
+    """Class decorator: register a scheme under its `name`, as a frozen dataclass."""
+    schemes.register_frozen(scheme)
+    return scheme
 
 
 def check_scale(scores: NDArray[np.float64], images: Sequence[Any], classes: Sequence[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from typing import Annotated, ClassVar, Literal
 
@@ -17,7 +16,6 @@ from simkit.registry import Range, setting
 
 
 @register
-@dataclass(frozen=True)
 class Federated(Searching):
     """For each class two disjoint sets of images, with it and without it; the rest unknown.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -14,7 +13,6 @@ from simkit.registry import setting
 
 
 @register
-@dataclass(frozen=True)
 class FixedPerClass(Searching):
     """For each class `per_class` images that show it and as many that do not; the rest unknown.
 

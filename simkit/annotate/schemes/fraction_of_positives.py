@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from simkit.annotate.schemes import Crowd, Scheme, register
@@ -11,7 +10,6 @@ from simkit.registry import Range, Share, setting
 
 
 @register
-@dataclass(frozen=True)
 class FractionOfPositives(Scheme):
     """Name a share of all present labels of the data set, and verify absent ones in proportion.
 

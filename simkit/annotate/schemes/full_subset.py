@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from simkit.annotate.schemes import Crowd, Scheme, register
@@ -10,7 +9,6 @@ from simkit.chance import Chance
 
 
 @register
-@dataclass(frozen=True)
 class FullSubset(Scheme):
     """Label images completely, in pages of classes; the other images have no labels.
 

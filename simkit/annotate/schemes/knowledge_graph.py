@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from simkit.annotate.schemes import Crowd, Scheme, register
@@ -11,7 +10,6 @@ from simkit.registry import setting
 
 
 @register
-@dataclass(frozen=True)
 class KnowledgeGraph(Scheme):
     """Name one present class of the hierarchy, then ask about all branches beside its path.
 

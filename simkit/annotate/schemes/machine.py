@@ -21,7 +21,6 @@ Confidence = Annotated[float, Range(0, 0.999)]
 
 
 @register
-@dataclass(frozen=True)
 class ModelAnswers(Scheme):
     """Take a machine's answer where it is sure; people verify a share of the other pairs.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from simkit.annotate.schemes import Crowd, WithRest, make, register, spell
@@ -12,7 +11,6 @@ from simkit.registry import Share, setting
 
 
 @register
-@dataclass(frozen=True)
 class Mixed(WithRest):
     """Label a share of the images completely, and the others by another scheme.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar, Literal
 
@@ -26,7 +25,6 @@ Rows = NDArray[np.float64]
 
 
 @register
-@dataclass(frozen=True)
 class Picked(WithRest):
     """Pick a part of the images by features or scores, and label it by another scheme.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, ClassVar, Literal, Self
 
 from simkit.annotate.schemes import MISSING, Crowd, Scheme, logits, register
@@ -13,7 +13,6 @@ from simkit.registry import Range, Share, setting
 
 
 @register
-@dataclass(frozen=True)
 class Proposals(Scheme):
     """A machine proposes classes for each image, and people verify every one of them.
 

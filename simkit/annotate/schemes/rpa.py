@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -19,7 +18,6 @@ CHUNK = 1 << 17  # places worked on at a time; changes no result
 
 
 @register
-@dataclass(frozen=True)
 class RandomPerAnnotation(Scheme):
     """Verify each (image, class) with probability `keep`, independently; the rest unknown."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, get_args
 
 from simkit.annotate.schemes import MOST, Crowd, Scheme, register
@@ -14,7 +13,6 @@ Bias = Literal["none", "size", "centre", "typical", "rare"]
 
 
 @register
-@dataclass(frozen=True)
 class SinglePositive(Scheme):
     """Name present classes of each image, by default one; all other labels are unknown.
 

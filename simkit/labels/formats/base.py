@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
 
 import numpy as np
 import pyarrow as pa
@@ -70,10 +70,17 @@ class Format(Protocol):
 
 
 formats: Registry[Format] = partial.formats
-register = formats.register
 names = formats.names
 get = formats.__getitem__
 make = formats.make
+F = TypeVar("F", bound=Format)
+
+
+@dataclass_transform(frozen_default=True)
+def register(form: type[F]) -> type[F]:
+    """Class decorator: register a format under its `name`, as a frozen dataclass."""
+    formats.register_frozen(form)
+    return form
 
 
 def for_path(path: AnyPath, *, writing: bool = False) -> Format:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
@@ -29,7 +28,6 @@ _LVIS = (
 
 
 @register
-@dataclass(frozen=True)
 class Coco(Format):
     """An instances file as complete labels: annotated classes are present, others absent.
 
@@ -117,7 +115,6 @@ def read_instances(path: AnyPath) -> Instances:
 
 
 @register
-@dataclass(frozen=True)
 class CocoPanoptic(Format):
     """A panoptic file as complete labels: classes with a segment are present, others absent.
 

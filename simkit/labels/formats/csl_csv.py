@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -24,7 +23,6 @@ _ROWS = 1 << 12  # rows that are written at a time
 
 
 @base.register
-@dataclass(frozen=True)
 class CslCsv(base.Format):
     """One row per image: image, then for each class 1 present, 0 absent, -1 unknown; UTF-8.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain
 from typing import ClassVar
 
@@ -22,7 +21,6 @@ STATE = ("state", "label_state")
 
 
 @base.register
-@dataclass(frozen=True)
 class Csv(base.Format):
     """One row per known label: image_id, class, state (1 present, -1 absent); UTF-8."""
 

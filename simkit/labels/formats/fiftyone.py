@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,7 +21,6 @@ _ENDING = re.compile(r"\.(jpe?g?|jfif|png|webp|bmp|gif|tiff?|p[gp]m|avif|hei[cf]
 
 
 @base.register
-@dataclass(frozen=True)
 class FiftyOne(base.Format):
     """{"classes": [...], "labels": {"a": [0, 3], ...}}: present classes; x.negative.json: absent.
 

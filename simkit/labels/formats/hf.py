@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -35,7 +34,6 @@ _WHAT = "a data set of Hugging Face (image or file_name, present, absent)"
 
 
 @base.register
-@dataclass(frozen=True)
 class HuggingFace(base.Format):
     """Columns image (id or path), present and absent: lists of class names, or of ClassLabel.
 

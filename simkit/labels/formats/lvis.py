@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +21,6 @@ _RARE, _COMMON = 10, 100  # most images of a rare and of a common category
 
 
 @register
-@dataclass(frozen=True)
 class Lvis(Format):
     """An LVIS file: +1 where a class is annotated, -1 where it is in the image's negative list.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,7 +23,6 @@ _UNLISTED = "unlisted_classes"  # our key in metainfo; mmpretrain keeps it and d
 
 
 @base.register
-@dataclass(frozen=True)
 class Mmpretrain(base.Format):
     """{"metainfo": {"classes": [...]}, "data_list": [{"img_path": ..., "gt_label": [0, 3]}, ...]}.
 

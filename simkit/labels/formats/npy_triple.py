@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -27,7 +26,6 @@ _NAME = re.compile(r"(formatted_[^_]+)(_.+)?_labels_obs\.npy")
 
 
 @base.register
-@dataclass(frozen=True)
 class NpyTriple(base.Format):
     """formatted_train_labels_obs.npy (N, L) float64 and, beside it, formatted_train_images.npy (N,)
     text and, if a truth is given, formatted_train_labels.npy (N, L) float64 of 0 and 1.

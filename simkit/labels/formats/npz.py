@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 from zipfile import ZipFile
@@ -24,7 +23,6 @@ _WHAT = "labels (npz with indptr, indices, shape, class_names, image_ids)"
 
 
 @base.register
-@dataclass(frozen=True)
 class Npz(base.Format):
     """CSR arrays: `indptr` (N + 1,), `indices`, `shape` (2,), `class_names` (L,), `image_ids` (N,).
 

@@ -27,7 +27,6 @@ _HEADERS = {"labelname", "mid", "id", "label"}
 
 
 @base.register
-@dataclass(frozen=True)
 class OpenImages(base.Format):
     """Rows ImageID, Source, LabelName, Confidence: 1 verified to be present, 0 to be absent.
 

@@ -6,7 +6,6 @@ import base64
 import json
 import os
 import zlib
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
@@ -40,7 +39,6 @@ _MOST_TEXT = 1 << 9  # largest compression ratio of packed ids
 
 
 @base.register
-@dataclass(frozen=True)
 class Parquet(base.Format):
     """A long table, one row per known label, and everything else in the file's metadata.
 

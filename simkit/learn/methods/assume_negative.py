@@ -35,7 +35,6 @@ class AssumedNegatives(Method):
 
 
 @register
-@dataclass(frozen=True)
 class AssumeNegative(AssumedNegatives):
     """Assume negative: every unknown label counts as absent.
 
@@ -58,7 +57,6 @@ class AssumeNegative(AssumedNegatives):
 
 
 @register
-@dataclass(frozen=True)
 class FullExposure(AssumedNegatives):
     """Unknown labels count as absent, present ones five times (eq. 2).
 
@@ -77,7 +75,6 @@ class FullExposure(AssumedNegatives):
 
 
 @register
-@dataclass(frozen=True)
 class WeakAssumeNegative(Method):
     """Weak assume negative: unknown labels count as absent, with weight 1 / (L - 1).
 
@@ -112,7 +109,6 @@ class WeakAssumeNegative(Method):
 
 
 @register
-@dataclass(frozen=True)
 class SmoothedAssumeNegative(Method):
     """Assume negative with label smoothing.
 
@@ -153,7 +149,6 @@ class SmoothedAssumeNegative(Method):
 
 
 @register
-@dataclass(frozen=True)
 class ConstantTemperature(Method):
     """Soft targets for unknown labels, with one temperature for all of them.
 

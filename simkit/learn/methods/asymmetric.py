@@ -24,7 +24,6 @@ from simkit.registry import NonNegative, Range, Share, setting
 
 
 @register
-@dataclass(frozen=True)
 class Focal(Method):
     """Focal loss: unknown labels count as absent, and easy labels are down-weighted.
 
@@ -57,7 +56,6 @@ class Focal(Method):
 
 
 @register
-@dataclass(frozen=True)
 class AsymmetricLoss(Method):
     """Asymmetric loss: unknown labels count as absent, and easy negatives are down-weighted.
 
@@ -174,7 +172,6 @@ def _focus(base: Tensor, kind: Tensor, alpha: float, gamma: float) -> Tensor:
 
 
 @register
-@dataclass(frozen=True)
 class PartialAsymmetric(Asymmetric):
     """Partial asymmetric loss: known and unknown labels have their own focus.
 
@@ -224,7 +221,6 @@ _DEGENERATE = (
 
 
 @register
-@dataclass(frozen=True)
 class ClassAwareSelective(Asymmetric):
     """P-ASL that ignores the unknown labels most likely to be present.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +18,6 @@ from simkit.registry import Count, setting
 
 
 @register
-@dataclass(frozen=True)
 class CNNRNN(Method):
     """A recurrent head predicts the present classes one by one, the most frequent first.
 

@@ -113,7 +113,6 @@ def positives_per_image(labels: PartialLabels) -> float | None:
 
 
 @register
-@dataclass(frozen=True)
 class ExpectedPositives(ExpectedCount):
     """Cross-entropy on known positives; the number of positives per image is regularised.
 
@@ -230,7 +229,6 @@ class Expecting(ExpectedCount):
 
 
 @register
-@dataclass(frozen=True)
 class ExpectedNegative(Expecting):
     """Assume negative, but ignore the unknown labels expected to be present.
 
@@ -289,7 +287,6 @@ def highest(scores: Tensor, counts: Tensor) -> Tensor:
 
 
 @register
-@dataclass(frozen=True)
 class ExpectedPositive(Expecting):
     """The unknown labels expected to be present count as present, the others as absent.
 
@@ -313,7 +310,6 @@ _ROWS = 4096
 
 
 @register
-@dataclass(frozen=True)
 class LabelEstimation(ExpectedCount):
     """Regularised online label estimation: training labels are estimated along with the model.
 

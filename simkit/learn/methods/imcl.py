@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +23,6 @@ Views = tuple[Tensor, Tensor]
 
 
 @register
-@dataclass(frozen=True)
 class InteractiveLearning(Method):
     """Cross-entropy on known labels; missing labels are completed from similar images.
 

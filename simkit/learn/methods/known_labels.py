@@ -19,7 +19,6 @@ from simkit.registry import setting
 
 
 @register
-@dataclass(frozen=True)
 class Full(Method):
     """Cross-entropy on complete labels of the asked images.
 
@@ -66,7 +65,6 @@ class KnownLabels(Method):
 
 
 @register
-@dataclass(frozen=True)
 class Ignore(KnownLabels):
     """Cross-entropy on known labels alone.
 
@@ -116,7 +114,6 @@ _REDUCTION = {"durand": "mean_all", "csl": "sum"}
 
 
 @register
-@dataclass(frozen=True)
 class PartialBCE(KnownLabels):
     """Cross-entropy on known labels, weighted by the share of known labels of an image.
 

@@ -265,7 +265,6 @@ def _places(like: Tensor) -> Tensor:
 
 
 @register
-@dataclass(frozen=True)
 class LargeLossRejection(Rejecting, Relative):
     """Large-loss rejection: unknown labels count as absent, except those with the largest losses.
 
@@ -286,7 +285,6 @@ class LargeLossRejection(Rejecting, Relative):
 
 
 @register
-@dataclass(frozen=True)
 class LargeLossCorrection(Correcting, Relative):
     """Large-loss correction, temporary: unknown labels with the largest losses count as present.
 
@@ -306,7 +304,6 @@ class LargeLossCorrection(Correcting, Relative):
 
 
 @register
-@dataclass(frozen=True)
 class LargeLossPermanentCorrection(Remembering, Relative):
     """Large-loss correction, permanent: unknown labels with the largest losses become present.
 
@@ -346,7 +343,6 @@ class LargeLossPermanentCorrection(Remembering, Relative):
 
 
 @register
-@dataclass(frozen=True)
 class AbsoluteRejection(Rejecting, Absolute):
     """LL-R with an absolute threshold on the loss, which falls with every epoch.
 
@@ -360,7 +356,6 @@ class AbsoluteRejection(Rejecting, Absolute):
 
 
 @register
-@dataclass(frozen=True)
 class AbsoluteCorrection(Correcting, Absolute):
     """LL-Ct with an absolute threshold on the loss, which falls with every epoch.
 
@@ -374,7 +369,6 @@ class AbsoluteCorrection(Correcting, Absolute):
 
 
 @register
-@dataclass(frozen=True)
 class AbsolutePermanentCorrection(Remembering, Absolute):
     """LL-Cp with an absolute threshold on the loss, which falls with every epoch.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -21,7 +20,6 @@ from simkit.registry import Count, NonNegative, Range, Share, setting
 
 
 @register
-@dataclass(frozen=True)
 class EntropyMaximisation(Method):
     """Cross-entropy on known labels, entropy maximisation on unknown ones.
 
@@ -59,7 +57,6 @@ _OPEN, _NEVER = -1.0, -2.0  # soft labels: none yet, and never one
 
 
 @register
-@dataclass(frozen=True)
 class AsymmetricPseudoLabels(Method):
     """EM, with soft pseudo-labels for the least likely unknown labels, epoch by epoch.
 
@@ -153,7 +150,6 @@ _CLOSED = 2  # never a pseudo-label
 
 
 @register
-@dataclass(frozen=True)
 class Curriculum(Method):
     """Partial BCE with pseudo-labels: every few epochs the model adds the labels it is sure of.
 

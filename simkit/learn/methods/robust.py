@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import torch
@@ -27,7 +26,6 @@ def _focal(logits: Tensor, gamma: float) -> Tensor:
 
 
 @register
-@dataclass(frozen=True)
 class Hill(Method):
     """Assume negative, with a loss that gives up on negatives with a high probability.
 
@@ -66,7 +64,6 @@ class Hill(Method):
 
 
 @register
-@dataclass(frozen=True)
 class SelfPacedCorrection(WarmedUp):
     """Assume negative, but take unknown labels with a high probability for present.
 
@@ -110,7 +107,6 @@ class SelfPacedCorrection(WarmedUp):
 
 
 @register
-@dataclass(frozen=True)
 class GeneralisedRobust(Method):
     """Weigh both readings of every unknown label by its probability, on a schedule over epochs.
 
@@ -202,7 +198,6 @@ _Open = Annotated[float, Range(above=0, below=1)]
 
 
 @register
-@dataclass(frozen=True)
 class LatentNoise(Method):
     """Labels are modelled as noisy reports: present classes are omitted, absent ones invented.
 

@@ -383,7 +383,6 @@ def _lack(labels: PartialLabels, images: bool) -> str:
 
 
 @register
-@dataclass(frozen=True)
 class SoftExposure(Exposure):
     """Soft exposure: unknown labels take the sign of the nearest known label, softened by distance.
 
@@ -412,7 +411,6 @@ class SoftExposure(Exposure):
 
 
 @register
-@dataclass(frozen=True)
 class SoftExposureByLabels(Exposure):
     """SE by the known classes of an image alone: the nearest one decides, softened by distance.
 
@@ -437,7 +435,6 @@ class SoftExposureByLabels(Exposure):
 
 
 @register
-@dataclass(frozen=True)
 class SoftExposureByImages(Exposure):
     """SE by similar images alone: the nearest image decides, softened by its distance.
 

@@ -64,7 +64,6 @@ def ranks(scores: NDArray[np.float64]) -> NDArray[np.intp]:
 
 
 @register
-@dataclass(frozen=True)
 class VisionLanguagePseudoLabels(WarmedUp, PseudoLabelled):
     """EM, with pseudo-labels where an image-text model is confident.
 
@@ -125,7 +124,6 @@ class VisionLanguagePseudoLabels(WarmedUp, PseudoLabelled):
 
 
 @register
-@dataclass(frozen=True)
 class GeneralisedPseudoLabelRobust(GeneralisedRobust, PseudoLabelled, ExpectedCount):
     """GR-Loss, with pseudo-labels from an image-text model and expected positives.
 

@@ -66,7 +66,6 @@ class Consistency(WarmedUp, Wrapper):
 
 
 @register
-@dataclass(frozen=True)
 class ConsistencyLoss(Consistency):
     """Consistency loss: predictions stay close to a running average over earlier epochs.
 
@@ -118,7 +117,6 @@ _SIDE = 28  # of heat maps if that of the class maps is unknown: twice 14, for i
 
 
 @register
-@dataclass(frozen=True)
 class SpatialConsistencyLoss(Consistency):
     """Spatial consistency loss: class maps stay close to a running average over earlier epochs.
 
@@ -261,7 +259,6 @@ def _mirrored(weights: Tensor, batch: Batch, dim: int) -> Tensor:
 
 
 @register
-@dataclass(frozen=True)
 class BoostLU(Wrapper):
     """Boost the positive scores of class maps: m above beta becomes alpha m + (1 - alpha) beta.
 

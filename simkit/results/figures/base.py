@@ -108,7 +108,7 @@ def register(figure: type[F]) -> type[F]:
     """Class decorator: register a figure under its `name`, as a frozen dataclass."""
     if not hasattr(figure, "made_by"):
         figure.made_by = "simkit.analysis." + figure.name.replace("-", "_")
-    figures.register(dataclass(frozen=True)(figure))
+    figures.register_frozen(figure)
     return figure
 
 
