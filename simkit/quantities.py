@@ -222,11 +222,16 @@ def today() -> date:
     return date.today() if now is None else datetime.fromtimestamp(int(now), UTC).date()
 
 
-def money(dollars: float, *, cents_below: float = 10) -> str:
-    """A sum with few digits: $0.75, $12, $1,250; smaller ones than `cents_below` have cents."""
+def money(dollars: float) -> str:
+    """A sum with few digits: $0.75, $12, $1,250; only sums below $10 have cents."""
     dollars = round(dollars, 2)
-    cents = dollars < cents_below and dollars != round(dollars)
+    cents = dollars < 10 and dollars != round(dollars)
     return f"${dollars:,.2f}" if cents else f"${dollars:,.0f}"
+
+
+def full_money(dollars: float) -> str:
+    """A sum to the cent, and whole dollars without cents: $0, $12.50, $1,250."""
+    return exact_money(dollars).removesuffix(".00")
 
 
 def percent(share: float) -> str:

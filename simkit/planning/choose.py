@@ -20,13 +20,13 @@ from simkit import quantities
 from simkit.annotate.prices import Prices
 from simkit.errors import BadInput
 from simkit.planning.answers import Answers, Lacking
+from simkit.planning.bill import BillLine, bill_of
 from simkit.planning.costs import PriceCurve, Staff, searched, times_at_random, wrong_labels
 from simkit.planning.curves import EDGE, Curves
 from simkit.planning.evidence import COMPLETE, Array, Evidence, LabelOption, Pair
 from simkit.quantities import numbered
 
 Grade = Literal["high", "medium", "low"]
-When = Literal["now", "later", "before"]
 
 FAR, FURTHER = 1.5, 3.0  # times the pilot's pool: trust is medium, and low
 MOST_TIMES = 50.0  # times the pilot's pool: the limit of predictions
@@ -35,10 +35,12 @@ SIZES = 5  # numbers of images, for options that can use fewer than all
 UNSEEN = 5.0  # times as sparse as any measured size: the limit of candidates
 UNLIMITED = 1e15  # dollars
 LOSS = 0.01  # mAP that a purchase has to add
+CENT = 0.005  # dollars: prices that differ by less are printed as equal
 LOST = 0.005  # mAP that a cheaper purchase may lose on average
-SMALL_ORDER = 100.0  # dollars: smaller orders need no first round
+SMALL_ORDER = 100.0  # dollars: a first round of smaller orders has one part
 FIRST_ROUND = 0.1  # of the order, for each of two label options
-MEASURED_FOR, TELLING = 0.25, 0.15  # of the order at most; probability of another option at least
+# Of the order at most; probability of another option at least, or by how much the range narrows.
+MEASURED_FOR, TELLING = 0.25, 0.15
 LEAST_MEASURED = 0.02  # of the order
 CORRELATED = 0.3  # least correlation of outcome and final gain; less is sampling noise
 NO_CHANCE = 0.005  # of reaching a target: it is then left out of the choice
@@ -110,6 +112,9 @@ class Candidate:
     settling
         Dollars of further answers for the ties that these are expected to leave, which a later
         round asks for; other purchases do not tell them apart.
+    units
+        (U,) questions, images and scores that are paid for, as `costs.UNITS`; None for further
+        answers to the questions so far.
     """
 
     option: LabelOption
@@ -127,6 +132,7 @@ class Candidate:
     answers: Answers = Answers()
     budget: float | None = None
     settling: float = 0.0
+    units: Array | None = None
 
     def __repr__(self) -> str:
         scheme = self.option.with_amount(self.amount)
@@ -238,6 +244,7 @@ def _on_grid(
             float(grid.seconds[k] * by), float(grid.asked[k] * by), grid.present[k] * by,
             grid.absent[k] * by, value[:, k], medians[k], answers,
             None if np.isnan(grid.budget[k]) else float(grid.budget[k]),
+            units=grid.units[k] * by,
         )  # fmt: skip
 
 
@@ -370,14 +377,18 @@ def _as_good(
     return (one for one, keep in zip(some, np.all(as_good, axis=0), strict=True) if keep)
 
 
-def runners_up(choice: Choice) -> Iterator[Candidate]:
-    """Of every other label option the cheapest purchase that is as good as the best of all, or else
-    its own best; with a target, the rivals."""
-    order = sorted(choice.every, key=lambda one: one.dollars)
-    for rival in choice.rivals:
-        alike = [one for one in order if one.option == rival.option]
-        good = _as_good(alike, choice.every, choice.best)
-        yield next(good, rival) if choice.reached is None else rival
+def instead(choice: Choice) -> list[Candidate]:
+    """Of every other label option the best purchase for at most the price of the chosen one, best
+    first; if a target is reached, the rivals."""
+    if choice.reached:
+        return [*choice.rivals]
+    affordable = [one for one in choice.every if one.dollars <= choice.chosen.dollars + CENT]
+    best = (
+        max((one for one in affordable if one.option == option), key=lambda one: one.median)
+        for option in dict.fromkeys(one.option for one in affordable)
+        if option != choice.chosen.option
+    )
+    return sorted(best, key=lambda one: -one.median)
 
 
 def to_reach(curves: Curves, project: Request) -> tuple[float, int | None] | None:
@@ -452,6 +463,41 @@ def next_measurement(choice: Choice) -> tuple[Candidate, float] | None:
     return None
 
 
+def first_part(choice: Choice, curves: Curves) -> Candidate | None:
+    """The part of the chosen purchase that would tell most for its price; None if none would.
+
+    It costs at most a quarter of the purchase: the cheapest that halves the range, or else the
+    largest, if that narrows the range by 15 % or more (`narrowed`).
+    """
+    least, limit = (part * choice.chosen.dollars for part in (LEAST_MEASURED, MEASURED_FOR))
+    parts = [
+        (one, narrowed(one, choice.chosen, curves))
+        for one in sorted(choice.every, key=lambda one: one.dollars)
+        if (one.pair, one.answers) == (choice.chosen.pair, choice.chosen.answers)
+        and least <= one.dollars <= limit
+    ]
+    telling = [one for one, width in parts if width <= 0.5]
+    telling += [one for one, width in parts[-1:] if width <= 1 - TELLING]
+    return next(iter(telling), None)
+
+
+def narrowed(part: Candidate, chosen: Candidate, curves: Curves) -> float:
+    """The expected width of the range of a purchase once a part of it is measured, as a share of
+    the width now.
+
+    It is sqrt(1 - r**2), with the correlation r over the samples of the final mAP and the gain that
+    the part is measured to give. Both mAPs of a gain are measured on the pilot's test split, so the
+    error of the split stays in the range.
+    """
+    spread = math.hypot(TEST_NOISE, curves.deviation(part.pair))
+    noise = np.random.default_rng(0).normal(scale=spread, size=len(part.map))
+    gain = part.map - curves.floor + noise
+    if min(gain.std(), chosen.map.std()) < 1e-9:
+        return 1.0
+    r = float(np.corrcoef(gain, chosen.map)[0, 1])
+    return math.sqrt(1 - r**2)
+
+
 def planned(curves: Curves, project: Request) -> tuple[Choice, tuple[Candidate, ...]]:
     """The choice of a project and its present order."""
     # The cheapest purchase that reaches a target, to a few per cent of its price.
@@ -468,11 +514,14 @@ def in_rounds(
 ) -> tuple[Choice, tuple[Candidate, ...]]:
     """The choice, and the present order: the chosen purchase or, far from the pilot, a first round.
 
-    A first round buys a little of each of the two best label options, for at most a tenth of a
-    large order each. The part for the second option leaves less money for the chosen purchase; the
-    returned choice fits the remaining budget.
+    A first round of a large order buys a little of each of the two best label options, for at most
+    a tenth of the order each. The part for the second option leaves less money for the chosen
+    purchase; the returned choice fits the remaining budget. A first round of a small order is the
+    part of it that `first_part` finds, if any.
     """
     chosen, rivals = choice.chosen, choice.rivals[:1]
+    if chosen.times <= FURTHER or chosen.answers.again:
+        return choice, (chosen,)
     limit = FIRST_ROUND * chosen.dollars
     parts = [
         [
@@ -482,9 +531,8 @@ def in_rounds(
         ]
         for other in (chosen, *rivals)
     ]
-    near = chosen.times <= FURTHER or chosen.dollars < SMALL_ORDER or chosen.answers.again
-    if near or not rivals or not all(parts):
-        return choice, (chosen,)
+    if chosen.dollars < SMALL_ORDER or not rivals or not all(parts):
+        return choice, (first_part(choice, curves) or chosen,)
     a, b = (max(part, key=lambda one: one.median) for part in parts)
     rest = project.dollars - (b.dollars - project.set_up)  # the set-up is paid once
     if chosen.dollars > rest:
@@ -502,7 +550,7 @@ def in_rounds(
 class _Grid(NamedTuple):
     """Purchases of one option: (M,) columns with the names of `Candidate`.
 
-    Times and labels (seconds, asked, present, absent) are those of the pilot's pool.
+    Times and labels (seconds, units, asked, present, absent) are those of the pilot's pool.
     """
 
     dollars: Array
@@ -510,6 +558,7 @@ class _Grid(NamedTuple):
     times: Array
     amounts: Array
     seconds: Array
+    units: Array
     asked: Array
     present: Array
     absent: Array
@@ -562,7 +611,8 @@ def _grid(
         labels = made.dollars - set_up - (made.images - had) * project.image_price
         made = _Grid(*(column[labels > 1.02 * spent] for column in made))
         share = 1 - spent / labels[labels > 1.02 * spent]
-        made = made._replace(dollars=made.dollars - spent, seconds=made.seconds * share)
+        made = made._replace(dollars=made.dollars - spent, seconds=made.seconds * share,
+                             units=made.units * share[:, None])  # fmt: skip
     return made if made is not None and len(made.dollars) else None
 
 
@@ -649,13 +699,13 @@ class Trust:
     ----------
     reasons
         Sentences, most serious first.
-    sparse
-        Whether the order has fewer labels per image than any measured size.
+    free
+        Where trust is low, what would raise it and costs no labels; "" for nothing.
     """
 
     grade: Grade
     reasons: tuple[str, ...]
-    sparse: bool
+    free: str = ""
 
     @staticmethod
     def of(
@@ -670,32 +720,35 @@ class Trust:
         evidence, test = curves.evidence, curves.evidence.test
         small = test.images is not None and test.small
         (missing, sentence), pool = evidence.missing, evidence.pool
-        fewer, of_order = (0.0, []) if chosen is None else _of_order(chosen, curves)
+        of_order = [] if chosen is None else _of_order(chosen, curves)
         low, high = (0.0, 0.0) if said is None else np.quantile(said, [0.05, 0.95]).tolist()
         tested = Backtest(0, 1.0, 0.0) if backtest is None or chosen is None else backtest
         held = f"{tested.held * tested.cells:.0f} of {tested.cells}"
-        problems = [  # severity, 0 to 2, and a sentence: of the runs, and then of the order
-            ((missing > 0) + (missing > 0.05), sentence),
+        problems: list[tuple[int, str, str]]
+        # Severity, 0 to 2, a sentence, and a mend without labels: of the runs, then of the order.
+        problems = [
+            ((missing > 0) + (missing > 0.05), sentence, ""),
             (2 * evidence.stand_in_backbone,
              "the features come from scenes-net, a small network trained on drawings; compare "
-             "again with a backbone for photographs"),
+             "again with a backbone for photographs", ""),
             (small + (small and test.uncertain >= 5),
              f"mAP is uncertain by ±{test.uncertain:.1f} points on the pilot's "
-             f"{numbered(test.images or 0, 'test image')}"),
+             f"{numbered(test.images or 0, 'test image')}", ""),
             (max(3 - evidence.draws, 0),
-             f"every size was measured in only {numbered(evidence.draws, 'draw')}"),
+             f"every size was measured in only {numbered(evidence.draws, 'draw')}",
+             "Compare again with `draws = 3` in the grid"),
             (not pool.opened,
              f"the data {evidence.grid.get('data')} cannot be opened here, so counts come from "
-             "class frequencies alone"),
+             "class frequencies alone", ""),
             *of_order[:3],
             (tested.held < HELD,
-             f"in only {held} tests, smaller parts of the pilot predicted its largest"),
+             f"in only {held} tests, smaller parts of the pilot predicted its largest", ""),
             (bool(evidence.unscored),
              f"mAP leaves out {len(evidence.unscored)} of "
              f"{len(evidence.unscored) + len(pool.scored)} classes, which no test image shows, or "
-             "every one"),
+             "every one", ""),
             *of_order[3:],
-            (high - low > 0.1, f"the range is {100 * (high - low):.0f} points wide"),
+            (high - low > 0.1, f"the range is {100 * (high - low):.0f} points wide", ""),
         ]  # fmt: skip
         problems.sort(key=lambda row: -row[0])
         # Nothing else holds if labels are wrong, so what is unknown about errors comes first.
@@ -707,16 +760,16 @@ class Trust:
                 f"{100 * test.limit:.1f} mAP, and the better runs of the pilot measured "
                 f"{100 * test.measured:.1f}; so the labels err less than stated, and mAP is not "
                 "corrected for their errors"
-            )))  # fmt: skip
+            ), "State lower `--errors`"))  # fmt: skip
         grades: tuple[Grade, ...] = ("high", "medium", "low")
-        reasons = tuple(text for severity, text in problems[1:] if severity)[:MOST_REASONS]
+        reasons = tuple(text for severity, text, _ in problems[1:] if severity)[:MOST_REASONS]
         reasons = (*([problems[0][1]] if problems[0][0] else ()), *reasons)
-        return Trust(grades[max(row[0] for row in problems)], reasons, sparse=fewer > FEWER)
+        free = next((mend for severity, _, mend in problems if severity > 1 and mend), "")
+        return Trust(grades[max(row[0] for row in problems)], reasons, free)
 
 
-def _of_order(chosen: Candidate, curves: Curves) -> tuple[float, list[tuple[int, str]]]:
-    """Usable labels per image in the smallest size, relative to the purchase, and the severity and
-    sentence of each problem of the purchase."""
+def _of_order(chosen: Candidate, curves: Curves) -> list[tuple[int, str, str]]:
+    """Severity, sentence and mend without labels of each problem of the purchase."""
     evidence, times, option = curves.evidence, chosen.times, chosen.option
     fewer = 0.0
     if option.amount != "images":
@@ -724,51 +777,36 @@ def _of_order(chosen: Candidate, curves: Curves) -> tuple[float, list[tuple[int,
         u = float(curves.shares(chosen.pair, *labels)[0])
         fewer = float(curves.cell(chosen.pair).u[0] / max(u, 1e-9))
     again = chosen.answers.again  # about no further images
-    return fewer, [
+    return [
         ((not again) * ((times > FAR) + (times > FURTHER)),
-         f"{chosen.images:,} images are {times:.2g} times the pilot's {evidence.pool.images:,}"),
+         f"{chosen.images:,} images are {times:.2g} times the pilot's {evidence.pool.images:,}",
+         ""),
         (2 * (times > FAR and not again
               and not any(option.complete for option, _ in evidence.cells)),
          "the gain from more images is assumed, because complete labels of fewer images were "
-         "not compared; add full-subset to the schemes"),
+         "not compared", "Add full-subset to the schemes of the grid and compare again"),
         (2 * (fewer > FEWER),
          "the order has fewer labels per image than any that the pilot measured; the smallest "
-         f"had {fewer:.2g} times as many"),
+         f"had {fewer:.2g} times as many", f"Compare smaller budgets of {option}"),
         (not option.complete and chosen.answers.errors is not None
          and chosen.answers.number != curves.usual,
          "the gain from several answers was measured with complete labels, and is assumed for "
-         f"{option}"),
+         f"{option}", ""),
     ]  # fmt: skip
 
 
-def _unknown_errors(option: LabelOption, curves: Curves) -> tuple[int, str]:
-    """Severity, and what is unknown about the annotators' errors or their effect."""
+def _unknown_errors(option: LabelOption, curves: Curves) -> tuple[int, str, str]:
+    """Severity, what is unknown about the annotators' errors or their effect, and its mend."""
     if not option.habits.perfect or (curves.errors and not any(curves.errors)):
-        return 0, ""
+        return 0, "", ""
     if curves.errors is None:
-        return 1, "the annotators' errors are unknown (state them with --errors)"
+        return 1, "the annotators' errors are unknown (state them with --errors)", ""
     text = "the effect of annotators' errors was not measured (see Assumptions in --details)"
     if curves.evidence.true_labels:
         text += ", so mAP is that of an order without any"
-    return (1 + curves.evidence.true_labels) * (not curves.evidence.levels), text
-
-
-@dataclass(frozen=True)
-class BillLine:
-    """One line of the bill.
-
-    Attributes
-    ----------
-    hours
-        Working time; None if the price list has no times.
-    when
-        "now", "later" (after a new plan) or "before" (with the pilot).
-    """
-
-    what: str
-    dollars: float
-    hours: float | None
-    when: When = "now"
+    rates = [max(float(f"{rate:.1g}"), 0.001) for rate in curves.errors]
+    mend = f"Add `errors = [{rates}]` to the grid and compare again"
+    return (1 + curves.evidence.true_labels) * (not curves.evidence.levels), text, mend
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -882,6 +920,11 @@ class Decision:
         return float(np.median(self.curves.floor))
 
     @property
+    def in_rounds(self) -> bool:
+        """Whether the present order is a first round of the chosen purchase."""
+        return self.order[0] is not self.chosen
+
+    @property
     def trained(self) -> Pair:
         """The label option and method to train: those of the purchase, or of the labels so far."""
         return self.chosen.pair if self.purchase_needed else self.curves.trained
@@ -889,7 +932,7 @@ class Decision:
     @cached_property
     def bill(self) -> tuple[BillLine, ...]:
         """Bill of the order, of later rounds, of the pilot and of the labels so far."""
-        return tuple(_bill(self))
+        return bill_of(self)
 
     @property
     def _amount(self) -> float:
@@ -955,45 +998,3 @@ class Decision:
         return None if hours is None else (
             self.day + timedelta(math.ceil(7 * hours / self.staff.week))
         )  # fmt: skip
-
-
-def _bill(plan: Decision) -> Iterator[BillLine]:
-    project, chosen, order = plan.project, plan.chosen, plan.order
-
-    def line(what: str, dollars: float, seconds: float, when: When = "now") -> BillLine:
-        return BillLine(what, dollars, None if math.isnan(seconds) else seconds / 3600, when)
-
-    for letter, one in zip("ab", order if plan.purchase_needed else (), strict=False):
-        new = max(one.images - plan.curves.had(one.option), 0)
-        paid = new * project.image_price
-        what = "further answers" if one.answers.again else "labels"
-        if one.answers.number != plan.curves.usual:
-            what += f", {one.answers}"
-        what = what if len(order) == 1 else f"round 1, {letter}: {what}"
-        labels = one.dollars - paid - project.set_up
-        tied = one.settling / labels if labels else 0.0
-        yield line(what, labels - one.settling, one.seconds * (1 - tied))
-        if one.settling:
-            yield line("one more where answers tie", one.settling, one.seconds * tied, "later")
-        if paid:
-            yield line(numbered(new, "image"), paid, 0.0)
-        if project.set_up and one is order[-1]:
-            yield line("set-up", project.set_up, 0.0)
-        if len(order) > 1 and one is order[-1]:  # which is of another option than the chosen one
-            dollars, seconds = chosen.dollars - order[0].dollars, chosen.seconds - order[0].seconds
-            yield line("later rounds, by a new plan", dollars, seconds, "later")
-    evidence = plan.evidence
-    if evidence.received is not None:
-        what = f"{evidence.received.option.part.name} labels so far"
-        yield line(what, evidence.received.dollars, math.nan, "before")
-    pool, tests = evidence.pool.images, evidence.test.images or 0
-    for images, kind, split in ((pool, "complete", "train"), (tests, "test", "test")):
-        if images:
-            counts = evidence.answers.get(split, {plan.curves.usual: 1})
-            number = sum(n * many for n, many in counts.items()) / sum(counts.values())
-            paid_for = plan.paid.answered(number / plan.curves.usual)
-            dollars, seconds = (
-                float(x[-1]) * (images / pool) for x in (paid_for.dollars, paid_for.seconds)
-            )
-            what = f"pilot: {numbered(images, f'{kind} image')}"
-            yield line(what, dollars, seconds, "before")

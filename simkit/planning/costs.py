@@ -11,16 +11,18 @@ import numpy as np
 
 from simkit import quantities
 from simkit.annotate.crowd import looks_by_score
-from simkit.annotate.prices import BY_USER, MACHINE, Prices, cost
+from simkit.annotate.prices import BY_USER, IMAGES, MACHINE, Cost, Prices, cost
 from simkit.annotate.prices import prices as price_list
 from simkit.annotate.schemes import largest
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
+from simkit.labels.effort import QUESTIONS, Effort
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.planning.evidence import COMPLETE, Array, LabelOption, Pool
 
 COUNTED = 2_000_000  # (image, class) places that are simulated; the rest is in proportion
 NOTHING = 1e-6  # dollars
+UNITS = (*QUESTIONS, IMAGES, MACHINE)  # what a price list has a price for
 STEPS = 16  # amounts per label option
 
 
@@ -100,6 +102,9 @@ class PriceCurve:
         (K,) cost and working time without set-up; seconds are nan if the list has no times.
     labour
         (K,) the part of dollars for answers of people, which grows with the answers per question.
+    units
+        (K, U) numbers of questions (or of pages or images, where these have the price), of loaded
+        images, and of images that a machine scored, as `UNITS`.
     asked
         (K,) number of images with at least one question.
     present, absent
@@ -113,6 +118,7 @@ class PriceCurve:
     dollars: Array
     seconds: Array
     labour: Array
+    units: Array
     asked: Array
     present: Array
     absent: Array
@@ -128,7 +134,7 @@ class PriceCurve:
             share = part.reshape(-1, *[1] * (values.ndim - 1))
             return values[low] * (1 - share) + values[high] * share
 
-        names = ("dollars", "amounts", "seconds", "asked", "present", "absent")
+        names = ("dollars", "amounts", "seconds", "units", "asked", "present", "absent")
         values: dict[str, Any] = {name: between(getattr(self, name)) for name in names}
         return replace(self, **values)
 
@@ -138,9 +144,9 @@ class PriceCurve:
         return replace(self, dollars=dollars, seconds=seconds, labour=times * self.labour)
 
     @property
-    def counts(self) -> tuple[Array, Array, Array, Array]:
-        """Seconds, asked images, and present and absent labels."""
-        return self.seconds, self.asked, self.present, self.absent
+    def counts(self) -> tuple[Array, Array, Array, Array, Array]:
+        """Seconds, units, asked images, and present and absent labels."""
+        return self.seconds, self.units, self.asked, self.present, self.absent
 
 
 def count(option: LabelOption, pool: Pool, prices: Prices) -> PriceCurve:
@@ -182,8 +188,9 @@ def count(option: LabelOption, pool: Pool, prices: Prices) -> PriceCurve:
         bill, asked = cost(labels, prices), float(labels.asked.sum())
         seconds = math.nan if bill.seconds is None else bill.seconds
         people = math.fsum(line.dollars for line in bill.lines if line.kind != MACHINE)
-        sums = np.array([bill.dollars, seconds, people, asked]) * times
-        rows.append((amount, *sums.tolist(), *known(labels)))
+        sums = np.array([bill.dollars, seconds, people]) * times
+        units = times * _units(labels.effort, bill, prices)
+        rows.append((amount, *sums.tolist(), units, times * asked, *known(labels)))
     # Of amounts with equal prices (as with a price per image) the largest counts.
     rows = [row for row, after in zip(rows, [*rows[1:], None], strict=True)
             if after is None or after[1] > row[1]]  # fmt: skip
@@ -200,6 +207,15 @@ def count(option: LabelOption, pool: Pool, prices: Prices) -> PriceCurve:
     columns = [np.array(column, np.float64) for column in zip(*rows, strict=True)]
     complete = _simulated(LabelOption(COMPLETE, option.habits), pool.images, pool)
     return PriceCurve(option, *columns, tuple(known(complete)))  # type: ignore[call-arg, arg-type]
+
+
+def _units(effort: Effort, bill: Cost, prices: Prices) -> Array:
+    """(U,) what a bill counts of each of the `UNITS`."""
+    lines = {line.kind: line.questions for line in bill.lines}
+    return np.array([
+        prices.rates[kind].units(effort, kind) if kind in QUESTIONS and kind in lines
+        else lines.get(kind, 0) for kind in UNITS
+    ], np.float64)  # fmt: skip
 
 
 def wrong_labels(option: LabelOption, amount: float, pool: Pool) -> tuple[float, float]:

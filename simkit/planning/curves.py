@@ -416,7 +416,7 @@ class Curves:
         """
         pair = received.option, received.method
         luck = self._rng("measured").standard_normal(SAMPLES)
-        return np.asarray(self._received(received)[self.kept, 0] + self._deviation(pair) * luck)
+        return np.asarray(self._received(received)[self.kept, 0] + self.deviation(pair) * luck)
 
     def _received(self, received: Received) -> Array:
         """(R, 1) mean mAP of labels of earlier rounds, in a project with those of its pilot."""
@@ -444,7 +444,7 @@ class Curves:
         """
         value = self._received(received)[self.kept, 0]
         error = max(NOISE, _spread(received.scores) / np.sqrt(len(received.scores)))
-        noise = width = np.hypot(error, self._deviation((received.option, received.method)))
+        noise = width = np.hypot(error, self.deviation((received.option, received.method)))
         while True:
             weights = np.exp(-(((value - received.score) / width) ** 2) / 2)
             if weights.sum() ** 2 >= AGREEING * (weights**2).sum() > 0:
@@ -581,7 +581,7 @@ class Curves:
     def as_scored(self, pair: Pair, value: Array) -> Array:
         """(R, M) mAP of a single purchase, with the noise of its draw, its images and a small test
         set; within a sample the noise is the same for all purchases."""
-        spread = self._deviation(pair)
+        spread = self.deviation(pair)
         # On the scale arcsin(sqrt(mAP)) the noise of a test set does not depend on mAP.
         angle = np.arcsin(np.sqrt(np.clip(value, 0, 1)))
         slope = np.maximum(np.sin(2 * angle), 0.1)  # of mAP by the angle
@@ -589,7 +589,7 @@ class Curves:
         value = np.sin(np.clip(angle, 0, np.pi / 2)) ** 2
         return np.asarray(expit(_logit(value) + self.surprise) if self.surprise else value)
 
-    def _deviation(self, pair: Pair) -> float:
+    def deviation(self, pair: Pair) -> float:
         """Standard deviation of mAP between draws of labels and images."""
         sizes = [size.scores for size in self.evidence.cells.get(pair, ())]
         sizes = sizes[len(sizes) // 2 :] or [self.evidence.complete_labels(*pair)]

@@ -8,7 +8,6 @@ import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
-from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 from shlex import join, quote
@@ -16,16 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from simkit import quantities
 from simkit.history import versions
 from simkit.planning.answers import Answers
+from simkit.planning.bill import BillLine
 from simkit.planning.choose import (
     LOSS,
     MOST_TIMES,
     Candidate,
     Decision,
+    instead,
+    narrowed,
     planned,
-    runners_up,
 )
 from simkit.planning.evidence import OF_PROJECT, Array, LabelOption, Pair
 from simkit.planning.plan_figure import Chart, CurveSeries, marked_as
@@ -35,15 +35,16 @@ from simkit.results.cells import FULL, listed
 from simkit.results.report import Page, Section, Table, WhatIf, code, dollars, points, render
 
 TEXTS = tomllib.loads(Path(__file__).with_name("plan.toml").read_text("utf-8"))
-RUNNERS_UP = 3
+OTHERS = 3  # label options besides that of the plan
+BETTER = "chance of 1 point more mAP than this plan"
 KNOWN_TO = 5.0  # points of mAP on the test images, at 95 % confidence
 SUPPOSED = 0.02  # of the test labels are wrong, where their errors are unknown
 FOR_TESTS = 0.1  # of the images, which a purchase of all leaves for testing where mAP is uncertain
 LEAST_TESTS = 0.15  # of the half-width of mAP: test labels that take less are not worth a round
 MAYBE = 0.1  # probability from which on another method is recommended as well
 STEPS = 16  # purchases per line, at least
-DRAWN = 3  # runners-up in the figure
-WORDS = {"spend", "on", "purchase", "method", "needs"}  # columns of text in tables of purchases
+DRAWN = 3  # other label options in the figure
+WORDS = {"plan", "for", "purchase", "method"}  # columns of text in tables of purchases
 
 
 def page(plan: Decision) -> Page:
@@ -53,9 +54,8 @@ def page(plan: Decision) -> Page:
     about = evidence.project or data
     return Page(
         title,
-        (*_so_far(plan), *_answer(plan), *_target(plan), ("Trust", _trust(plan)),
-         ("Next step", _next(plan))),
-        tables=(_amounts(plan), _runners_up(plan), _supposed(plan)), bill=_bill(plan),
+        (*_so_far(plan), *_answer(plan)),
+        tables=(_amounts(plan), _instead_of(plan), _supposed(plan)), bill=_bill(plan),
         details=tuple(_details(plan)), chart=_chart(plan), command=plan.command,
         trust=plan.trust.grade, about=", ".join(filter(None, [plan.day.isoformat(), about])),
     )  # fmt: skip
@@ -72,13 +72,19 @@ def command(*words: str, **options: Any) -> str:
 
 
 def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
-    """What to buy, what to expect of it, and where the money goes."""
+    """What to buy, what to expect of it, how far to trust this, and where the money goes."""
     if plan.purchase_needed:
-        yield "Spend", _spend(plan)
+        yield "Spend", _text("spend", plan)
         yield "Expect", _expect(plan)
         yield "Range", _range(plan, plan.chosen.map)
+        yield from _target(plan)
+        yield "Trust", _trust(plan)
+        yield "Next step", _next(plan)
         yield "mAP", _meaning(plan)
+        if plan.in_rounds:
+            yield "Later", _text("later", plan)
         yield "Money", _money(plan)
+        yield "Train", _train(plan)
         if needs := _needs(plan):
             yield "Needs", needs
     else:
@@ -97,6 +103,9 @@ def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
             why = f"Keep it: {points(target)} is reached without a purchase{chance}."
         elif gain < LOSS:
             why = f"Keep it: the best purchase is expected to add {points(gain)} points to this."
+        yield from _target(plan)
+        yield "Trust", _trust(plan)
+        yield "Next step", _next(plan)
         yield "Left", f"{dollars(plan.left)}. {why} {_paid(plan)}"
 
 
@@ -121,7 +130,7 @@ def _mend_target(plan: Decision) -> str:
     if plan.reachable is None:
         return ""
     money, images = plan.reachable
-    text = f"a budget of {quantities.exact_money(money)}"
+    text = f"a budget of {dollars(money)}"
     if images == plan.project.images or images is None:
         return text
     text = numbered(images, "image") + (f" and {text}" if money > plan.project.dollars else "")
@@ -196,15 +205,22 @@ def _so_far(plan: Decision) -> Iterator[tuple[str, str]]:
     })  # fmt: skip
 
 
-def _spend(plan: Decision) -> str:
+def _text(name: str, plan: Decision) -> str:
+    """The text "spend" on the present order, or "later" on what may follow a first round."""
     chosen, received = plan.chosen, plan.evidence.received
-    return render(TEXTS["spend"], {
+    done = plan.day_after(plan.work("now"))
+    return render(TEXTS[name], {
         "plan": plan, "chosen": chosen, "bought": described(plan, chosen),
-        "parts": [f"{dollars(one.dollars)} on {described(plan, one)}" for one in plan.order],
+        "parts": [
+            (dollars(math.fsum(line.dollars for line in plan.bill if line.part == letter)),
+             described(plan, one))
+            for letter, one in zip("ab", plan.order, strict=False)
+        ],
         "few": int((chosen.present < 0.98 * chosen.amount).sum()) * chosen.option.counted,
         "more": received is not None and received.option == chosen.option,
         "workers": chosen.option.habits.workers, "people": chosen.answers.number,
-        "hours": plan.work("now", "later"), "done": plan.done and _day(plan.done),
+        "hours": plan.work("now"), "done": done and _day(done),
+        "all_hours": plan.work("now", "later"), "all_done": plan.done and _day(plan.done),
     })  # fmt: skip
 
 
@@ -240,6 +256,17 @@ def _needs(plan: Decision) -> str:
 def _expect(plan: Decision) -> str:
     chosen, target = plan.chosen, plan.project.target
     before, after = round(plan.so_far, 3), round(chosen.median, 3)
+    return render(TEXTS["expect"], {
+        "plan": plan, "chosen": chosen, "before": points(before),
+        "more": points(abs(after - before)) + (" more" if after >= before else " less"),
+        "rounds": plan.in_rounds,
+        "chance": None if target is None else f"{chosen.reaches(target):.0%}",
+    })  # fmt: skip
+
+
+def _train(plan: Decision) -> str:
+    """The method to train, and others that may be better on the same labels."""
+    chosen = plan.chosen
     alike = (
         one for one in plan.choice.every
         if (one.option, one.answers, one.images) == (chosen.option, chosen.answers, chosen.images)
@@ -250,11 +277,8 @@ def _expect(plan: Decision) -> str:
         (float((one.map > chosen.map + LOSS / 2).mean()), one.method) for one in alike
     }  # fmt: skip
     likely = sorted((one for one in better.values() if one[0] >= MAYBE), key=lambda one: -one[0])
-    return render(TEXTS["expect"], {
-        "plan": plan, "chosen": chosen, "before": points(before),
-        "more": points(abs(after - before)) + (" more" if after >= before else " less"),
-        "method": plan.evidence.title(chosen.method), "rounds": len(plan.order) > 1,
-        "chance": None if target is None else f"{chosen.reaches(target):.0%}",
+    return render(TEXTS["train"], {
+        "chosen": chosen, "method": plan.evidence.title(chosen.method),
         "likely": [plan.evidence.title(method) for _, method in likely[:2]],
     })  # fmt: skip
 
@@ -268,18 +292,17 @@ def _by_pilot(plan: Decision) -> tuple[float, Array, float]:
 
 
 def _meaning(plan: Decision) -> str:
-    """mAP without a purchase, and what it means: AP of the classes at its upper and lower quartile
-    in words."""
-    pool, (score, ap, measured) = plan.evidence.pool, _by_pilot(plan)
+    """What mAP means, with and without the purchase; and AP of the classes at the upper and lower
+    quartile without it."""
+    pool, (score, ap, _) = plan.evidence.pool, _by_pilot(plan)
     order = np.argsort(-ap, kind="stable")
     good, poor = (order[round(at * (len(order) - 1))] for at in (0.25, 0.75))
-    first, last = (pool.truth.classes[pool.scored[one]] for one in (good, poor))
-    other = "" if poor == good else f"; for {last}, {100 * ap[poor]:.0f}"
-    corrected = f" ({points(measured)} measured)" if points(score) != points(measured) else ""
-    return (
-        f"{points(score)} with the pilot alone{corrected}: of 100 images ranked first for {first}, "
-        f"{100 * ap[good]:.0f} show it{other}."
-    )
+    names = [(pool.truth.classes[pool.scored[one]], f"{100 * ap[one]:.0f}") for one in (good, poor)]
+    return render(TEXTS["meaning"], {
+        "pilot": points(score), "classes": len(ap), "names": dict(names), "plan": plan,
+        "today": points(plan.so_far), "after": points(plan.chosen.median),
+        "alone": plan.evidence.received is None,
+    })  # fmt: skip
 
 
 def _money(plan: Decision) -> str:
@@ -349,9 +372,27 @@ def _next(plan: Decision) -> str:
         "plan": plan, "chosen": plan.chosen, "home": home and quote(home), "missing": sentence,
         "unfinished": share > 0.05, "mend": _mend_target(plan),
         "tests": _tests_to_buy(plan), "at_hand": _at_hand(plan)[-1],
-        "rounds": len(plan.order) > 1, "measurement": purchase,
+        "rounds": plan.in_rounds, "measurement": purchase, **_first_round(plan),
         "other_number": plan.chosen.answers.number != plan.curves.usual,
     })  # fmt: skip
+
+
+def _first_round(plan: Decision) -> dict[str, str]:
+    """What a first round tells, and the commands that order it and plan again."""
+    low, high = plan.chosen.band
+    width = narrowed(plan.order[0], plan.chosen, plan.curves) * (high - low)
+    which = "they show which of the two is better, and" if plan.order[1:] else "it shows"
+    again = command(
+        *plan.evidence.folders, **{"continue": "order1"}, images=plan.project.images,
+        budget=f"{plan.project.dollars - plan.cost('now'):.2f}",
+    )  # fmt: skip
+    return {
+        "tells": f"{which} how much more images give; the range of the whole is expected to narrow "
+        f"from {points(high - low)} to {points(width)} points.",
+        "ordered": code("simkit order --data folder:NEW,labels=none --classes names.txt --plan "
+                        "plan.json"),
+        "written": code("--report plan.json"), "again": code(again),
+    }  # fmt: skip
 
 
 def _test_labels(plan: Decision) -> str:
@@ -359,7 +400,7 @@ def _test_labels(plan: Decision) -> str:
     test, known = plan.evidence.test, plan.evidence.test.errors is not None
     if plan.evidence.true_labels:
         return ""
-    _, _, measured = _by_pilot(plan)  # the same number as in the answer about mAP
+    score, _, measured = _by_pilot(plan)
     erring = test if known else test.supposing((SUPPOSED, SUPPOSED))
     as_true, true = (  # both corrected for a small test split
         float(one.on_new_images(np.array([measured]))[0])
@@ -369,7 +410,7 @@ def _test_labels(plan: Decision) -> str:
         return ""
     return " " + render(TEXTS["test_labels"], {
         "known": known, "by": points(abs(true - as_true)), "low": true > as_true,
-        "supposed": f"{SUPPOSED:.0%}", "measured": points(measured), "corrected": points(true),
+        "supposed": f"{SUPPOSED:.0%}", "pilot": points(score), "corrected": points(true),
     })  # fmt: skip
 
 
@@ -455,17 +496,18 @@ def _table(title: str, rows: Iterable[dict[str, str]]) -> Table:
 
 def _amounts(plan: Decision) -> Table:
     """What nothing, half the price of the plan, the plan, and the best purchase give."""
+    total = plan.cost("now", "later")
     chosen, best = plan.chosen, plan.choice.best
     half = [one for one in plan.choice.every if one.dollars <= chosen.dollars / 2]
     rows = [_amount(plan, "nothing", None)]
     if plan.purchase_needed:
         if half:
             rows.append(_amount(plan, "up to half", max(half, key=lambda one: one.median)))
-        rows.append(_amount(plan, "this plan", chosen))
+        rows.append(_amount(plan, "this plan", chosen) | {"spend": dollars(total)})
     if plan.project.target is None and (
-        not plan.purchase_needed or best.dollars > 1.02 * chosen.dollars
+        not plan.purchase_needed or best.dollars > 1.02 * total
     ):
-        rows.append(_amount(plan, "best", best))
+        rows.append(_amount(plan, "highest mAP", best))
     return _table("What other amounts give", rows)
 
 
@@ -473,23 +515,29 @@ def _amount(plan: Decision, name: str, one: Candidate | None) -> dict[str, str]:
     if one is None:
         score, what, _ = _at_hand(plan)
         shown = plan.curves.floor if plan.curves.free <= plan.so_far else None
-        return {"spend": f"{name}: $0", "on": what, "mAP": points(score),
-                "range": "" if shown is None else _band(shown), "done by": ""}  # fmt: skip
-    hours = None if math.isnan(one.seconds) else one.seconds / 3600
-    done = plan.day_after(hours)
-    row = {"spend": f"{name}: {dollars(one.dollars)}", "on": described(plan, one)}
-    return row | {"mAP": points(one.median), "range": _band(one.map),
-                  "done by": (done and _day(done)) or ""}  # fmt: skip
+        return {"plan": name, "spend": "$0", "for": what, "mAP": points(score),
+                "range": "" if shown is None else _band(shown)}  # fmt: skip
+    return {"plan": name, "spend": dollars(one.dollars), "for": described(plan, one),
+            "mAP": points(one.median), "range": _band(one.map)}  # fmt: skip
 
 
-def _runners_up(plan: Decision) -> Table:
-    needs, shown = {None: "", "": "search"}, RUNNERS_UP * plan.purchase_needed
-    return _table("Runners-up", (
-        _row(plan, one) | {
-            "needs": needs.get(_search(plan, one.option), "scores"),
-            "chance to be better": f"{(one.map > plan.chosen.map).mean():.0%}",
-        }
-        for one in islice(runners_up(plan.choice), shown)
+def _instead_of(plan: Decision) -> Table:
+    """The best of other label options, with the probability that one is better by a point; with a
+    target, that it reaches it."""
+    chosen, target = plan.chosen, plan.project.target
+
+    def chance(one: Candidate) -> dict[str, str]:
+        if plan.choice.reached and target is not None:
+            return {f"chance of {100 * target:g} mAP": f"{one.reaches(target):.0%}"}
+        return {BETTER: f"{(one.map >= chosen.map + LOSS).mean():.0%}"}
+
+    title = "Other labels that reach the target" if plan.choice.reached else (
+        f"Other labels for at most {dollars(chosen.dollars)}"
+    )  # fmt: skip
+    some = instead(plan.choice)[: OTHERS * plan.purchase_needed]
+    return _table(title, (
+        {name: cell for name, cell in _row(plan, one).items() if name != "method"} | chance(one)
+        for one in some
     ))  # fmt: skip
 
 
@@ -535,17 +583,32 @@ def _tried(plan: Decision) -> str:
 def _bill(plan: Decision, *, paid: bool = False) -> Table:
     """The bill of this budget, with its total, or of what is already paid."""
     lines = [line for line in plan.bill if (line.when == "before") == paid]
-    rows = [(line.what, line.hours, line.dollars) for line in lines]
+    rows = [_billed(line) for line in lines]
     if not paid and len(rows) > 1:
-        rows.append(("total", plan.work("now", "later"), plan.cost("now", "later")))
-    timed = plan.prices.wage is not None  # or else the price list has no times
-    cells = (
-        (what, *["" if hours is None else f"{hours:,.1f}"] * timed, quantities.exact_money(cost))
-        for what, hours, cost in rows
-    )
-    columns = ("item", *["hours"] * timed, "$")
-    title = "" if paid else "Bill of this budget"
-    return Table(title, columns, tuple(cells), tuple(range(1, len(columns))))
+        hours, cost = plan.work("now", "later"), plan.cost("now", "later")
+        rows.append(_billed(BillLine("total", cost, hours)))
+    title, wage = "", plan.prices.wage
+    if not paid:
+        how = "times each" if wage is None else f"times each, at ${wage:g} an hour"
+        title = f"Bill: questions times answers {how}"
+    kept = [name for name in next(iter(rows), {}) if any(row[name] for row in rows)]
+    if wage is None:  # the price list has no times
+        kept = [name for name in kept if name != "hours"]
+    cells = tuple(tuple(row[name] for name in kept) for row in rows)
+    return Table(title, tuple(kept), cells, tuple(range(1, len(kept))))
+
+
+def _billed(line: BillLine) -> dict[str, str]:
+    """A line of the bill by the columns of its table."""
+    each = "" if line.each_seconds is None else f"{line.each_seconds:.6g} s"
+    if line.each_dollars is not None:
+        each = f"${line.each_dollars:.6g}"
+    return {
+        "item": f"({line.part}) {line.what}" if line.part else line.what,
+        "questions": "" if line.questions is None else f"{line.questions:,}",
+        "answers": "" if line.answers is None else f"{line.answers:.6g}", "each": each,
+        "hours": "" if line.hours is None else f"{line.hours:,.1f}", "$": dollars(line.dollars),
+    }  # fmt: skip
 
 
 def _details(plan: Decision) -> Iterator[Section]:

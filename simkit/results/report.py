@@ -15,7 +15,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from io import StringIO
@@ -39,7 +39,7 @@ WIDEST = 100  # columns of running text in a wide terminal
 PIPE = 1000  # columns from which on no line is wrapped
 LETTERS = 14  # size of letters in figures, in pixels
 _FONTS = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
-dollars = partial(quantities.money, cents_below=100)
+dollars = quantities.full_money
 
 
 def points(value: float) -> str:
@@ -255,7 +255,8 @@ def _in_terminal(section: Section, width: int, wide: int) -> str:
     if table is not None and table.rows:
         columns = zip(*table.rows, strict=True)
         rule = tuple(
-            "-" * max(cell_len(clean(cell)) for cell in column) if place in table.numbers else ""
+            "-" * max(cell_len(clean(cell)) for cell in column)
+            if place in table.numbers and column[-1] else ""
             for place, column in enumerate(columns)
         )
         rows = [*table.rows[:-1], rule, table.rows[-1]] if table.total else table.rows

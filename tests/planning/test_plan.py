@@ -16,7 +16,6 @@ from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
 from simkit.metrics.ap import LabelCounts
 from simkit.planning import evidence
-from simkit.planning.choose import runners_up
 from simkit.planning.costs import Staff, count
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import Evidence, Received
@@ -132,9 +131,9 @@ def test_the_bill_holds_the_pilot_and_its_test_images(pilot):
     made = plan(pilot, 100, images=3000, prices="openimages")
     before = {line.what: line.dollars for line in made.bill if line.when == "before"}
     each = planted.CLASSES * 0.0058
-    assert sorted(before.values()) == pytest.approx([POOL * each, 3000 * each])
+    assert sorted(before.values()) == pytest.approx([POOL * each, 3000 * each], abs=0.01)
     now = sum(line.dollars for line in made.bill if line.when == "now")
-    assert now == pytest.approx(sum(one.dollars for one in made.order))
+    assert now == pytest.approx(sum(one.dollars for one in made.order), abs=0.01)
     assert now <= 100
 
 
@@ -152,6 +151,11 @@ def test_classes_without_average_precision_are_out_of_the_mean_and_named(tmp_pat
 
 def answers(made):
     return dict(made.page.answers)
+
+
+def amounts(text):
+    """The dollars in a text."""
+    return [float(one.replace(",", "")) for one in re.findall(r"\$([\d,]+(?:\.\d+)?)", text)]
 
 
 def on_photographs(folder):
@@ -175,7 +179,7 @@ def test_where_no_purchase_is_needed_the_next_step_is_training(pilot):
     assert "$" not in said["Spend"]
     assert re.search(r"mAP \(90% interval; tested .* held\)\.$", said["Range"])
     assert f"--method {method}" in said["Next step"] and "order1/labels" in said["Next step"]
-    assert "$70" in made.text() and "Bill of this budget" not in made.text()
+    assert "$70" in made.text() and "Bill:" not in made.text()
     poor = replace(received, scores=np.array([0.05]), asked=POOL // 2)
     made = plan(replace(evidence, received=poor), 3, images=POOL, prices="openimages")
     alone = 100 * max(one.mean() for one in evidence.complete.values())
@@ -192,16 +196,17 @@ def test_plans_say_what_wrong_test_labels_do_to_map(pilot):
         plan(pilot, 60, images=POOL, prices="openimages", errors=errors)
         for errors in (None, 0, (0.05, 0.05))
     )
-    pilot_alone = float(answers(unknown)["mAP"].split()[0])  # the same number in both answers
+    pilot_alone = float(re.search(r"[\d.]+(?= are right)", answers(unknown)["mAP"])[0])
     wrong = unknown.evidence.test.supposing((0.02, 0.02))
     supposed = 100 * float(wrong.on_new_images(np.array([pilot_alone / 100]))[0])
-    said = re.search(r"([\d.]+) measured is about ([\d.]+) on true", answers(unknown)["Trust"])
+    said = re.search(r"pilot's ([\d.]+) mAP is about ([\d.]+) on", answers(unknown)["Trust"])
     assert float(said[1]) == pilot_alone and float(said[2]) == pytest.approx(supposed, abs=0.1)
     assert supposed > pilot_alone + 5
     assert "labels are taken as true" not in answers(true)["Trust"]
     assert true.chosen.median == unknown.chosen.median
     # The share of errors alone, without what is corrected because test images are few.
-    measured = float(re.search(r"\(([\d.]+) measured", answers(erring)["mAP"])[1]) / 100
+    curves = erring.curves
+    measured = erring.evidence.class_ap[erring.evidence.alike_complete(*curves.best_of_pilot)].mean()
     one, other = (
         float(one.on_new_images(np.array([measured]))[0])
         for one in (erring.evidence.test, erring.evidence.test.supposing((0.0, 0.0)))
@@ -253,7 +258,8 @@ def test_every_map_is_that_of_all_labels_together(pilot):
         curves, pool, chosen = made.curves, made.evidence.pool.images, made.chosen
         assert made.purchase_needed
         said, today = answers(made), points(made.so_far)
-        assert said["mAP"].startswith(f"{today} with the pilot alone")
+        words = f"{today} are right with today's labels"
+        assert words in said["mAP"] and f"{points(chosen.median)} with the purchase" in said["mAP"]
         expected = re.match(
             r"([\d.]+) mAP on new images, ([\d.]+) more than with today", said["Expect"]
         )
@@ -272,20 +278,21 @@ def test_what_other_amounts_give_are_plans_for_these(pilot):
     """Nothing, half of the money, the plan, and the best purchase."""
     made = plan(pilot, 600, images=3_000, prices="openimages")
     (table,) = (one for one in made.page.tables if one.title == "What other amounts give")
-    rows = {row[0].split(":")[0]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
-    assert (
-        list(rows) == ["nothing", "up to half", "this plan", "best"][: len(rows)] and len(rows) > 2
-    )
+    rows = {row[0]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
+    names = ["nothing", "up to half", "this plan", "highest mAP"]
+    assert list(rows) == names[: len(rows)] and len(rows) > 2
     assert rows["nothing"]["mAP"] == points(made.so_far)
     assert rows["this plan"]["mAP"] == points(made.chosen.median)
-    assert rows["this plan"]["spend"] == f"this plan: {dollars(made.chosen.dollars)}"
+    assert rows["this plan"]["spend"] == dollars(made.cost("now", "later"))
+    assert answers(made)["Spend"].startswith(f"{dollars(made.cost('now'))} on ")
     half = [one.median for one in made.choice.every if one.dollars <= made.chosen.dollars / 2]
     assert rows["up to half"]["mAP"] == points(max(half))
 
 
 def test_what_the_pilot_gives_does_not_depend_on_the_budget(pilot):
     """Without a purchase, a plan explains the labels at hand, and no order."""
-    said, alone = [], answers(plan(pilot, 20, images=9_000))["mAP"].split()[0]
+    text = answers(plan(pilot, 20, images=9_000))["mAP"]
+    said, alone = [], re.search(r"[\d.]+(?= are right)", text)[0]
     for budget in (0.1, 0.2, 0.3):
         made = plan(pilot, budget, images=9_000)
         assert not made.purchase_needed
@@ -329,17 +336,22 @@ def test_the_pilot_was_paid_at_the_wage_of_the_list(pilot):
     assert dear.curves.complete.dollars[-1] == 2 * usual.curves.complete.dollars[-1]
 
 
-def test_runners_up_are_as_cheap_as_their_map_allows(pilot):
-    """Of each option the cheapest purchase by the rule of the choice."""
+def test_other_labels_are_compared_for_the_money_of_the_plan(pilot):
+    """The best of each other option for at most its price, and the chance of a point more."""
     for budget in (40, 200, 500, 2000):
         made = plan(pilot, budget, images=3000, prices="openimages")
-        best = max(made.choice.every, key=lambda one: one.median)
-        for one in runners_up(made.choice):
-            alike = [other for other in made.choice.every if other.option == one.option]
-            good = [other for other in alike if ((best.map - other.map) > 0.01).mean() <= 0.05]
-            assert one.dollars >= made.chosen.dollars - 0.005 or one not in good
-            if one not in good:
-                assert one.median == max(other.median for other in alike)
+        (table,) = (one for one in made.page.tables if one.title.startswith("Other labels"))
+        assert table.title == f"Other labels for at most {dollars(made.chosen.dollars)}"
+        affordable = [one for one in made.choice.every if one.dollars < made.chosen.dollars + 0.005]
+        best = {}
+        for one in sorted(affordable, key=lambda one: one.median):
+            best[one.option] = one
+        del best[made.chosen.option]
+        ranked = sorted(best.values(), key=lambda one: -one.median)
+        for row, one in zip(table.rows, ranked, strict=False):
+            assert row[1:3] == (dollars(one.dollars), points(one.median))
+            assert row[-1] == f"{(one.map - made.chosen.map >= 0.01).mean():.0%}"
+        assert len(table.rows) == len(ranked) == 3
 
 
 def test_missing_test_images_are_the_first_step_where_money_is_left(pilot, tmp_path):
@@ -387,7 +399,7 @@ def test_the_pilot_alone_is_stated_with_the_average_precision_of_two_classes(pil
     truth = datasets.open(spec).truth["train"]
     planned = planted.average_precision(simulate(truth, "full-subset"), truth, "an")
     text = answers(plan(pilot, 20, images=9_000))["mAP"]
-    said = re.match(r"([\d.]+) with .* class (\d+), (\d+) show it; for class (\d+), (\d+)\.", text)
+    said = re.search(r"([\d.]+) are right with .* \(class (\d+) (\d+), class (\d+) (\d+)\)", text)
     assert float(said[1]) == pytest.approx(100 * planned.mean(), abs=1.5)
     good, poor = int(said[2]), int(said[4])
     for one, share in ((good, said[3]), (poor, said[5])):
@@ -443,7 +455,8 @@ def test_hours_and_weeks_follow_the_wage_and_the_people(pilot):
     assert slow.weeks == pytest.approx(hours / 10)
     days = (slow.done - slow.day).days
     assert days - 1 < 7 * slow.work("now", "later") / 10 <= days
-    assert f"done by {slow.done.day} " in slow.text()
+    first = slow.day_after(slow.work("now"))
+    assert f"done by {first.day} " in answers(slow)["Spend"]
     spend = dict(plan(pilot, 100, images=1000, staff=Staff(1, 1)).page.answers)["Spend"]
     assert "by 1 annotator at 1 hour a week" in spend
     with pytest.raises(BadInput, match="a week has 168 hours"):
@@ -459,7 +472,8 @@ def test_image_prices_and_set_up_are_paid_from_the_budget(pilot, tmp_path):
     made = plan(pilot, 100, images=3000, prices=str(listed), image_price="0.02")
     lines = {line.what: line.dollars for line in made.bill if line.when == "now"}
     assert lines["set-up"] == 20
-    assert sum(lines.values()) <= 100 and sum(lines.values()) == pytest.approx(made.chosen.dollars)
+    assert sum(lines.values()) <= 100
+    assert sum(lines.values()) == pytest.approx(made.chosen.dollars, abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -556,11 +570,14 @@ def test_order_later_rounds_and_the_rest_are_the_budget(pilot, erring):
             a, b = made.order
             assert made.trust.grade == "low" and made.chosen.times > 3 and a.option != b.option
             assert a.dollars + b.dollars <= 0.25 * made.chosen.dollars
-            assert made.cost("later") == pytest.approx(made.chosen.dollars - a.dollars)
+            rest = made.chosen.dollars - a.dollars
+            assert made.cost("later") == pytest.approx(rest, abs=0.01)
             assert made.chosen.dollars + b.dollars <= budget + 0.01
-            said = re.search(r"\$([\d,.]+\d) with \(b\)", answers(made)["Spend"])
-            both = float(said[1].replace(",", ""))
-            assert both == pytest.approx(total, abs=0.51)  # whose hours follow
+            said = amounts(answers(made)["Spend"])
+            assert len(said) == 3 and said[0] == pytest.approx(said[1] + said[2])
+            assert said[0] == pytest.approx(a.dollars + b.dollars, abs=0.01)
+            (later,) = amounts(answers(made)["Later"])
+            assert said[0] + later == pytest.approx(total)
         bill = made.page.bill
         paid = next(one.table for one in made.page.details if one.title == "Already paid")
         assert not paid.total and {row[0].split(":")[0] for row in paid.rows} == {"pilot"}
