@@ -149,10 +149,10 @@ class NotWritten(BadInput):
 
     def __init__(self, target: Path, reason: str, mend: str = "choose another place") -> None:
         super().__init__(f"{target} cannot be written ({reason}); {mend}")
-        self.target, self.reason = target, reason
+        self.target, self.reason, self.mend = target, reason, mend
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return NotWritten, (self.target, self.reason)
+        return NotWritten, (self.target, self.reason, self.mend)
 
 
 @contextmanager

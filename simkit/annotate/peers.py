@@ -7,6 +7,7 @@ equally often, however hard the questions are.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +15,38 @@ from scipy.special import bdtrc
 from scipy.stats import hypergeom, norm
 
 from simkit.annotate.annotators import Ints
-from simkit.annotate.votes import NO, YES, Votes, ratio
+from simkit.annotate.votes import NO, YES, Votes
 
 FALSELY = 0.02  # bound on the probability that any of several equally good people is named
+# Three rules name people: `peers`, `worse_of_pairs` and `worse_than_others`.
+OF_RULE = FALSELY / 3
 TIMES = 3.0  # least odds of being in the minority, as a multiple of those of equally good people
-CHOSEN = 0.5  # a difference of shares of yes, above which questions were chosen by these answers
 _Z = 1.96
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """A worker who contradicts most people clearly more often than equally good people would.
+
+    Attributes
+    ----------
+    worker : int
+    said : int
+        What the worker says where most others do not: 0 no, 1 yes.
+    about : int or None
+        The class that the questions are about; None for all classes.
+    against, disputed : int
+        As of `Peers`.
+    expected : float
+        As of `Peers`.
+    """
+
+    worker: int
+    said: int
+    about: int | None
+    against: int
+    disputed: int
+    expected: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +67,8 @@ class Peers:
         disagreed, and most said no, or yes; against: those on which the worker contradicted most.
     expected : (R, 2) float
         Expected number of the latter if all were equally good.
-    named : (R, 2) bool
-        Whether the worker contradicts most people clearly more often than that.
+    named : list of Contradiction
+        Who contradicts most people clearly more often than that, about all classes first.
     """
 
     share: NDArray[np.float64]
@@ -51,12 +78,24 @@ class Peers:
     disputed: Ints
     against: Ints
     expected: NDArray[np.float64]
-    named: NDArray[np.bool_]
+    named: list[Contradiction]
 
 
-def peers(votes: Votes) -> Peers:
-    """Compare each worker with the others; a maybe counts as no vote."""
-    votes = votes.decided("drop")
+def peers(votes: Votes, early: NDArray[np.bool_]) -> Peers:
+    """Compare each worker with the others.
+
+    Parameters
+    ----------
+    votes : Votes
+        Yes and no only.
+    early : (V,) bool
+        The votes that were not asked for because of earlier ones. Only these name anybody:
+        questions that are asked again because of somebody's answers hold more of their errors.
+
+    Returns
+    -------
+    Peers
+    """
     about, who, R = votes.vote_question, votes.vote_worker, len(votes.workers)
 
     def by_worker(values: NDArray[np.generic]) -> NDArray[np.float64]:
@@ -70,30 +109,56 @@ def peers(votes: Votes) -> Peers:
     n = np.where(questions > 0, questions, np.nan)
     half = _Z * np.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))
     low, high = ((share + _Z**2 / (2 * n) + sign * half) / (1 + _Z**2 / n) for sign in (-1, 1))
-    # Questions that are asked again because of somebody's answers hold more errors of this person.
-    yes, several = says[:, 1], counts.sum(1)[about] >= 3
-    again, once = (
-        ratio(np.bincount(who, yes & some, R), np.bincount(who, some, R))
-        for some in (several, ~several)
-    )
-    free = ~(np.abs(again - once) > CHOSEN)[who]
     # Given the answers to a question, each of n equally good people is one of the k in the minority
     # with probability k / n. By Hoeffding (1956) the upper tail of a sum of different probabilities
     # is at most that of a binomial with their mean.
-    counts = np.stack([np.bincount(about, says[:, s] & free, len(counts)) for s in (0, 1)], axis=1)
+    counts = np.stack([np.bincount(about, says[:, s] & early, len(counts)) for s in (0, 1)], axis=1)
     number, fewer = counts.sum(1), counts.min(1)
-    most = ((counts > fewer[:, None]) & (fewer > 0)[:, None])[about] & free[:, None]
-    disputed, against = by_worker(most), by_worker(most & ~says)
-    expected = by_worker(most * (fewer / np.maximum(number, 1))[about, None])
-    mean = expected / np.maximum(disputed, 1)
-    cases = np.maximum(disputed, 1).astype(np.int64)
-    tail = np.where(against > 0, bdtrc(against - 1, cases, mean), 1)
-    odds = against * (disputed - expected) >= TIMES * expected * (disputed - against)
-    named = (tail <= FALSELY / (2 * R)) & odds
+    most = ((counts > fewer[:, None]) & (fewer > 0)[:, None])[about] & early[:, None]
+    cases = most, most & ~says, most * (fewer / np.maximum(number, 1))[about, None]
+    disputed, against, expected = map(by_worker, cases)
+    # The same about each class alone: (R, L, 2).
+    L, place = len(votes.classes), who * len(votes.classes) + votes.question_class[about]
+    of_class = (
+        np.stack([np.bincount(place, column, R * L) for column in values.T], 1).reshape(R, L, 2)
+        for values in cases
+    )
+    all_and_each = (
+        np.concatenate([whole[:, None], one], axis=1)
+        for whole, one in zip((disputed, against, expected), of_class, strict=True)
+    )
     return Peers(
         share, low, high, questions.astype(np.int64), disputed.astype(np.int64),
-        against.astype(np.int64), expected, named,
+        against.astype(np.int64), expected, _contradictions(*all_and_each),
     )  # fmt: skip
+
+
+def _contradictions(
+    disputed: NDArray[np.float64], against: NDArray[np.float64], expected: NDArray[np.float64]
+) -> list[Contradiction]:
+    """Who is named, by (R, 1 + L, 2) numbers about all classes and about each."""
+    mean, cases = expected / np.maximum(disputed, 1), np.maximum(disputed, 1).astype(np.int64)
+    tail = np.where(against > 0, bdtrc(against - 1, cases, mean), 1)
+    odds = against * (disputed - expected) >= TIMES * expected * (disputed - against)
+    named = odds & (tail <= _level(np.where(disputed > 0, mean**cases, 1)))
+    return [
+        Contradiction(
+            worker, 1 - most, column - 1 if column else None, int(against[worker, column, most]),
+            int(disputed[worker, column, most]), float(expected[worker, column, most]),
+        )
+        for column, worker, most in np.argwhere(named.transpose(1, 0, 2)).tolist()
+    ]  # fmt: skip
+
+
+def _level(least: NDArray[np.float64]) -> float:
+    """The level of each of several tests, with `OF_RULE` for all of them together.
+
+    least: the smallest p-value that each can have. Tests that cannot become significant do not
+    count (Tarone, 1990).
+    """
+    tests = np.arange(1, least.size + 1)
+    able = np.searchsorted(np.sort(least, axis=None), OF_RULE / tests, "right")
+    return float(OF_RULE / tests[np.argmax(able <= tests)])
 
 
 @dataclass(frozen=True)
@@ -104,6 +169,8 @@ class WorseWorker:
     ----------
     worker, other : int
         The worker who errs more often, and the one who errs less often.
+    about : int or None
+        The class that the questions are about; None for all classes.
     against : int
         Number of the questions of `differ` to which the majority of the others votes like `other`.
     differ : int
@@ -112,6 +179,7 @@ class WorseWorker:
 
     worker: int
     other: int
+    about: int | None
     against: int
     differ: int
 
@@ -119,8 +187,9 @@ class WorseWorker:
 def worse_of_pairs(votes: Votes, early: NDArray[np.bool_]) -> list[WorseWorker]:
     """The worse one of two workers, by the votes of others on questions on which the two differ.
 
-    Further votes contradict equally good people equally often, even if they were asked for because
-    the two differ. Such a vote says nothing about the worker who gives it.
+    About all classes, and about each. Further votes contradict equally good people equally often,
+    even if they were asked for because the two differ. Such a vote says nothing about the worker
+    who gives it.
 
     Parameters
     ----------
@@ -137,15 +206,21 @@ def worse_of_pairs(votes: Votes, early: NDArray[np.bool_]) -> list[WorseWorker]:
     said = np.full((R, len(counts)), -1, np.int8)
     said[votes.vote_worker[early], votes.vote_question[early]] = votes.vote_answer[early] == YES
     lead = counts[:, 1] - counts[:, 0]  # without the two, who cancel each other
-    pairs, found = R * (R - 1) // 2, list[WorseWorker]()
-    for a in range(R):
-        for b in range(a + 1, R):
-            differ = (said[a] >= 0) & (said[b] >= 0) & (said[a] != said[b]) & (lead != 0)
-            wrong, number = int((said[a] != (lead > 0))[differ].sum()), int(differ.sum())
-            for worker, other, k in ((a, b, wrong), (b, a, number - wrong)):
-                if k and bdtrc(k - 1, number, 0.5) <= FALSELY / (2 * pairs):
-                    found.append(WorseWorker(worker, other, k, number))
-    return found
+    cases = list[WorseWorker]()
+    for a, b in combinations(range(R), 2):
+        differ = np.flatnonzero(
+            (said[a] >= 0) & (said[b] >= 0) & (said[a] != said[b]) & (lead != 0)
+        )
+        about, wrong = votes.question_class[differ], said[a, differ] != (lead[differ] > 0)
+        for c in (None, *np.unique(about).tolist()):
+            some = wrong if c is None else wrong[about == c]
+            k, n = int(some.sum()), len(some)
+            cases += [WorseWorker(a, b, c, k, n), WorseWorker(b, a, c, n - k, n)][: 2 * n]
+    tail = np.array([bdtrc(one.against - 1, one.differ, 0.5) if one.against else 1
+                     for one in cases])  # fmt: skip
+    level = _level(0.5 ** np.array([one.differ for one in cases])) if cases else 0
+    found = [one for one, p in zip(cases, tail, strict=True) if p <= level]
+    return sorted(found, key=lambda one: one.about is not None)
 
 
 def worse_than_others(wrong: Ints, asked: Ints) -> NDArray[np.bool_]:
@@ -153,7 +228,7 @@ def worse_than_others(wrong: Ints, asked: Ints) -> NDArray[np.bool_]:
     the others, by (R,) numbers of wrong answers and of all answers."""
     total, errors = asked.sum(), wrong.sum()
     tail = hypergeom.sf(wrong - 1, total, errors, asked)
-    return np.asarray((tail <= FALSELY / max(len(asked), 1)) & (wrong > 0))
+    return np.asarray((tail <= OF_RULE / max(len(asked), 1)) & (wrong > 0))
 
 
 def class_differences(yes: Ints, asked: Ints) -> list[tuple[int, int, int]]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from shlex import join, quote
 from typing import TYPE_CHECKING, Literal
@@ -20,11 +17,9 @@ from simkit.quantities import duration, exact_money, numbered
 if TYPE_CHECKING:
     import pandas as pd
 
-    from simkit.labels.effort import Effort
     from simkit.orders.receiving import Checked, OrderState
 
 MOST_CLASSES = 3  # in the table of differences; all are in a file
-THIRD = 40  # questions on which two people differ: enough to tell which of them errs
 _AGREEMENT = [
     f"{word}{end}" for word in ("yes", "no") for end in ("", "_low", "_high", "_questions")
 ]
@@ -147,10 +142,10 @@ def _set_aside(
 
 
 def _print(state: OrderState, result: Checked, written: list[str]) -> None:
-    from simkit.orders import side_tables
+    from simkit.orders.who_errs import errors_line, errs
 
-    names = dict(side_tables.read(state.order.folder, side_tables.NAMES).to_numpy().tolist())
-    order, total, found = state.order, len(state.order.table), _errs(state, names)
+    order, total, names = state.order, len(state.order.table), state.names
+    found = errs(state)
     added, problems = len(result.answers), result.problems
     print_json({
         "order": order.id, "added": added, "corrected": result.corrected,
@@ -163,7 +158,7 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
         "people": [{"person": who, "name": names.get(str(who), ""), "answers": int(one.answers),
                     **{key: None if one[key] != one[key] else float(one[key])
                        for key in ("time", "untimed", "pay", *_AGREEMENT)},
-                    "aside": bool(one.aside), "errs": str(who) in {who for who, _ in found}}
+                    "aside": bool(one.aside), "errs": str(who) in found}
                    for who, one in state.people.iterrows()],
     })  # fmt: skip
     instead = f", {result.corrected:,} of them in place of earlier ones of the same person"
@@ -189,7 +184,7 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
         times = ", ".join(f"{kind} {value:.2f} s" for kind, value in state.seconds.items())
         cut = f" (times cut for a pause: {state.pauses:,})" if state.pauses else ""
         say(f"mean time per question: {times}{cut}")
-    _print_people(state, names)
+    _print_people(state)
     say_errors(state)
     for who, one in state.people[state.people["aside"]].iterrows():
         name = names.get(str(who), str(who))
@@ -209,9 +204,9 @@ def _say_correct(result: Checked, folder: Path) -> None:
         say(f"to use the new answers of the same person instead: {join(words)}")
 
 
-def _print_people(state: OrderState, names: Mapping[str, str]) -> None:
+def _print_people(state: OrderState) -> None:
     """Answers, times, pay and agreement of each person, with the names that are known."""
-    people, pay = state.people, state.pay
+    people, pay, names = state.people, state.pay, state.names
     last, paid = pay.columns.max(), {"pay": people["pay"]}
     if len(pay.columns) > 1:
         before = pay.drop(columns=last).sum(axis=1, min_count=1)
@@ -248,66 +243,19 @@ def _print_people(state: OrderState, names: Mapping[str, str]) -> None:
             "counts them at the measured times")  # fmt: skip
 
 
-def _errs(state: OrderState, names: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The people who err clearly more often than the others, and a sentence about each.
-
-    By votes of three people or more, by known answers, or by the votes of third people where two
-    differ.
-    """
-    import numpy as np
-
-    from simkit.annotate.peers import worse_than_others
-
-    cases = dict[str, str]()
-    if (peers := state.peers) is None or state.votes is None:
-        return []
-    workers, gold = state.votes.workers, state.people[state.people["gold"] > 0]
-    name = {who: names.get(who, who) for who in workers}
-    for place, who in enumerate(workers):
-        said = [
-            f"said {('yes', 'no')[said]} on {peers.against[place, said]:,} of "
-            f"{peers.disputed[place, said]:,} disputed questions where most said "
-            f"{('no', 'yes')[said]} ({peers.expected[place, said]:.0f} expected of people who are "
-            "equally good)"
-            for said in (1, 0) if peers.named[place, said]
-        ]  # fmt: skip
-        if said:
-            cases[who] = f"than the others: {name[who]} {', and '.join(said)}"
-    asked = gold["gold"].to_numpy(int)
-    wrong = np.rint(asked * (1 - gold["right"].to_numpy(float))).astype(int)
-    worse = worse_than_others(wrong, asked)
-    for place in np.flatnonzero(worse).tolist():
-        who = str(gold.index[place])
-        others = f"{wrong.sum() - wrong[place]:,} of {asked.sum() - asked[place]:,}"
-        cases.setdefault(who, f"than the others: {names.get(who, who)} is wrong on "
-                         f"{wrong[place]:,} of {asked[place]:,} gold questions, the "
-                         f"others on {others}")  # fmt: skip
-    for one in state.worse_of_pairs:
-        who, other = workers[one.worker], name[workers[one.other]]
-        cases.setdefault(who, f"than {other}: on {one.against:,} of {one.differ:,} questions on "
-                         f"which they differ, most others agree with {other}")  # fmt: skip
-    return [
-        (who, f"{names.get(who, who)} errs more often {case}; look at these answers, or set them "
-         f"aside: simkit receive {quote(str(state.order.folder))} --without "
-         f"{quote(names.get(who, who))}")
-        for who, case in cases.items()
-    ]  # fmt: skip
-
-
 def say_errors(state: OrderState) -> None:
     """Print who errs, where people say yes at different rates, and what would tell more."""
-    from simkit.orders import side_tables
+    from simkit.orders import who_errs
 
-    names = dict(side_tables.read(state.order.folder, side_tables.NAMES).to_numpy().tolist())
-    found = _errs(state, names)
-    for _, sentence in found:
+    found = who_errs.errs(state)
+    for sentence in found.values():
         say(sentence)
-    _say_differences(state, names)
-    if not found and (text := _third_answers(state, names)):
+    _say_differences(state)
+    if not found and (text := who_errs.third_answers(state)):
         say(text)
 
 
-def _say_differences(state: OrderState, names: Mapping[str, str]) -> None:
+def _say_differences(state: OrderState) -> None:
     """Print the classes about which people say yes at different rates."""
     from simkit.orders.receiving import YES_BY_CLASS
 
@@ -315,7 +263,7 @@ def _say_differences(state: OrderState, names: Mapping[str, str]) -> None:
 
     def share(c: int, who: str) -> str:
         answers, yes = counts.loc[(c, who)]
-        return f"{names.get(who, who)} {yes / answers:.0%} of {answers:,}"
+        return f"{state.names.get(who, who)} {yes / answers:.0%} of {answers:,}"
 
     if differ := state.class_differences:
         file = state.order.folder / YES_BY_CLASS
@@ -329,80 +277,14 @@ def _say_differences(state: OrderState, names: Mapping[str, str]) -> None:
         )  # fmt: skip
 
 
-def _third_answers(state: OrderState, names: Mapping[str, str]) -> str:
-    """Where two answers differ, the command and price of third ones that tell who errs; or ""."""
-    from simkit.annotate.prices import cost
-    from simkit.annotate.votes import NO, YES
-    from simkit.orders.project import annotators_option
-    from simkit.orders.rounds import round_of
-
-    if state.votes is None or state.errors is not None:  # three answers, or known ones, can tell
-        return ""
-    counts = state.votes.counts
-    two = counts.sum(1) == 2
-    differ, both = int((two & (counts[:, NO] == counts[:, YES])).sum()), int(two.sum())
-    if not differ:
-        return ""
-    who = [names.get(worker, worker) for worker in state.votes.workers]
-    text = (f"{' and '.join(who) if len(who) == 2 else 'people'} differ on {differ:,} of {both:,} "
-            "questions with two answers, and two answers cannot tell who errs")  # fmt: skip
-    if not len(state.ties):
-        return text
-    order, ties = state.order, state.ties
-    terms, rates = replace(order.settings, repeat=0.0, gold=0.0), state.prices()
-    listed = order.prices_of(terms)
-
-    def asked(again: pd.DataFrame, budget: float | None) -> tuple[int, Effort]:
-        part = round_of(terms, order, state.joined, again=again, budget=budget)
-        return len(part.table), replace(order, rounds=(*order.rounds, part)).effort(part.table)
-
-    _, effort = asked(ties.head(THIRD), None)
-    budget = math.ceil(100 * cost(effort, listed).dollars - 1e-6) / 100
-    number, effort = asked(ties, budget)
-    price = exact_money(cost(effort, listed).dollars)
-    if rates is not None:
-        timed = exact_money(cost(effort, rates.once_set_up()).dollars)
-        price += f" by the price list, {timed} by measured times" * (timed != price)
-    words = ["simkit", "order", "--next", str(order.folder), "--ties", "--budget", f"{budget:.2f}"]
-    words += ["--gold", "0"] * bool(order.settings.gold)
-    words += annotators_option(state, least=3)
-    return (f"{text}; a third person's answers to {number:,} of them can "
-            f"({price}): {join(words)}")  # fmt: skip
-
-
-def errors_line(state: OrderState) -> str:
-    """The measured errors of the annotators, or why there are none, and what would measure them."""
-    from simkit.orders.annotators import further_files
-    from simkit.orders.rounds import REPEATED
-
-    lacking, waiting = len(state.of_others), ""
-    if lacking:
-        waiting = f"; {lacking:,} questions wait for answers of other people"
-        waiting += f": {files}" if (files := further_files(state)) else ""
-    if state.errors is None:
-        how = (f"simkit order --next {quote(str(state.order.folder))} --answers {REPEATED} "
-               "--budget DOLLARS")  # fmt: skip
-        mend = "" if lacking else f"; {REPEATED} answers to some questions measure them: {how}"
-        return f"the annotators' errors are unknown{waiting}{mend}"
-    rates, how = [f"{rate:.1%}" for rate in state.errors], ""
-    if (found := state.repeated) is not None:
-        rates = [
-            f"{rate} ({low:.1%} to {high:.1%})"
-            for rate, (low, high) in zip(rates, found.intervals, strict=True)
-        ]
-        how = f", from {found.questions:,} questions with {REPEATED} answers or more"
-    return (f"annotators missed about {rates[0]} of present classes and reported {rates[1]} of "
-            f"absent ones{how}{waiting}")  # fmt: skip
-
-
 def _next(state: OrderState) -> str:
     """What to do next, outside a project."""
-    from simkit.orders.annotators import handovers
-    from simkit.orders.project import annotators_option
+    import simkit
+    from simkit.orders import annotators
     from simkit.orders.receiving import DATA
 
-    for words in handovers(state, state.open).values():
-        return join(words)
+    for words in annotators.handovers(state, state.open).values():
+        return f"put a name in place of {annotators.NEW}: {join(words)}"
     if len(state.open):
         return f"receive the answers to the {len(state.open):,} open questions (open.csv)"
     order = state.order
@@ -410,18 +292,20 @@ def _next(state: OrderState) -> str:
     drawn = order.settings.data.partition(":")[0] == "scenes"
     network = "" if drawn else " --backbone mobilenet_v2 --weights imagenet"
     train = f"simkit train --method an --data {data} --labels {labels}{network} --out model"
-    further = f"simkit order --next {quote(str(order.folder))}"
-    shared = "".join(f" {quote(word)}" for word in annotators_option(state))
+    further = ["simkit", "order", "--next", str(order.folder)]
     if len(state.ties):
-        others = "".join(f" {quote(word)}" for word in annotators_option(state, least=3))
-        return (
-            f"{further} --ties{others} (as many said yes as no)\nor train on these labels: {train}"
-        )
+        further += ["--ties", *annotators.further_people(state)]
+        return (f"ask one more person where as many said yes as no"
+                f"{annotators.in_place_of_new(further)}: {join(further)}\n"
+                f"or train on these labels: {train}")  # fmt: skip
     if order.exhausted(state.joined):
         return train
     if all(part.settings.listed for part in order.rounds if not part.settings.test):
-        return f"{train} (all questions of the list are answered)"
+        return f"all questions of the list are answered: {train}"
+    shared = annotators.annotators_option(state)
     if len(order.ask(order.settings, state.joined).questions):
-        return (f"{further}{shared} (the scheme has further questions)\n"
+        return (f"order the further questions of the scheme: {join([*further, *shared])}\n"
                 f"or train on these labels: {train}")  # fmt: skip
-    return f"{train}\nor order more labels: {further} --budget DOLLARS{shared}"
+    last = simkit.cost(order.effort(order.rounds[-1].table), order.settings.prices).dollars
+    further += ["--budget", f"{max(last, 0.01):.2f}", *shared]
+    return f"{train}\nor order as much again: {join(further)}"

@@ -12,7 +12,7 @@ import click
 from simkit.cli import options
 from simkit.cli.order import say_annotators
 from simkit.cli.output import print_json, say, table
-from simkit.cli.receive import errors_line, say_errors
+from simkit.cli.receive import say_errors
 from simkit.quantities import exact_money
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def command(folder: Path) -> None:
     from simkit.orders.annotators import progress
     from simkit.orders.project import Project, model_of, next_step, spent, spent_by_round
     from simkit.orders.project_scores import ProjectScores
+    from simkit.orders.who_errs import errors_line
 
     project = Project.read(folder)
     states = project.states

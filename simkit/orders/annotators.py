@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ FILE = "annotators.csv"
 AGAIN = "-again"  # ends the names of files for further people
 LONGEST = 100  # bytes of a name, which stands in names of files
 MOST = 100  # annotators of a round
+NEW = "NEW"  # for a name, in printed commands
 COLUMNS = ["annotator", "image", "nth"]
 REPLACED = ["in_place_of", "questions"]  # further columns once somebody was replaced
 
@@ -269,19 +270,40 @@ def replaced(state: OrderState, leaver: str, name: str) -> dict[int, pd.DataFram
 
 
 def team(state: OrderState) -> list[str]:
-    """Who answers the last divided round; empty if none is divided.
+    """Who answers the last divided round with new questions; empty if none is divided.
 
-    People who left, or whose answers are set aside, are left out.
+    People who left, or whose answers are set aside, are left out, and those who only answer
+    questions again.
     """
     order = state.order
     for number in range(len(order.rounds), 0, -1):
-        if (division := read(order, number)) is not None:
+        asked = order.rounds[number - 1].table["question"]
+        again = (order.first[asked] != asked.to_numpy()).all()
+        if not again and (division := read(order, number)) is not None:
             found = parts(order, number, division)
             at_work = {part.annotator for part in found if part.annotator and not part.left}
             workers = pseudonyms_of(state, [*at_work])
             at_work -= {name for name in at_work if workers[name] in state.aside}
             return [name for name in division["annotator"].unique() if name in at_work]
     return []
+
+
+def annotators_option(state: OrderState) -> list[str]:
+    """`--annotators` with those at work, for a further round; empty if no round is divided."""
+    names = team(state)
+    return ["--annotators", ",".join(names)] if names else []
+
+
+def further_people(state: OrderState) -> list[str]:
+    """As `annotators_option`, to settle ties: one or two people cannot settle their own ones, so
+    a further person gets a page."""
+    names = team(state)
+    return ["--annotators", ",".join(names) if len(names) > 2 else NEW] if names else []
+
+
+def in_place_of_new(words: Collection[str]) -> str:
+    """What to say before a command that has `NEW` for a name; or ""."""
+    return f"; put a name in place of {NEW}" if NEW in words else ""
 
 
 def handovers(state: OrderState, questions: pd.DataFrame) -> dict[str, list[str]]:
@@ -294,7 +316,7 @@ def handovers(state: OrderState, questions: pd.DataFrame) -> dict[str, list[str]
         asked = part.questions["question"][waits].isin(questions["question"])
         if worker in state.aside and asked.any():
             found[part.annotator] = ["simkit", "order", "--export", str(state.order.folder),
-                                     "--for", "NEW", "--in-place-of", part.annotator]  # fmt: skip
+                                     "--for", NEW, "--in-place-of", part.annotator]  # fmt: skip
     return found
 
 

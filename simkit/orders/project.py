@@ -42,7 +42,14 @@ from simkit.data.dataset import read_spec, write_spec
 from simkit.errors import BadInput
 from simkit.files import expanded, readable, reading, toml_lines, whole
 from simkit.labels.formats.base import write_lines
-from simkit.orders.annotators import files_to_fill, handovers, team
+from simkit.orders.annotators import (
+    annotators_option,
+    files_to_fill,
+    further_people,
+    handovers,
+    in_place_of_new,
+    team,
+)
 from simkit.orders.order import ABOUT, LABELS, NumberOfAnswers, Order, RoundSettings, effort_of
 from simkit.orders.page import to_answer
 from simkit.orders.project_state import FILE as FILE
@@ -432,12 +439,14 @@ def absolute_path(text: str) -> str:
 
 
 def next_step(project: Project, states: Sequence[OrderState]) -> str:
-    """The next command of the project, as text for a shell."""
+    """The next command of the project, as text for a shell; after a remark if it needs a name."""
     words = _next_command(project, states)
     if not words:
         return f"nothing; the scores of all images are in {project.folder / SCORES}"
     # Unquoted, so that the shell expands the pattern of the downloads.
-    return " ".join(["simkit", *(w if w.startswith(DOWNLOADS) else quote(w) for w in words)])
+    text = " ".join(["simkit", *(w if w.startswith(DOWNLOADS) else quote(w) for w in words)])
+    remark = in_place_of_new(words).removeprefix("; ")
+    return f"{remark}: {text}" if remark else text
 
 
 def model_of(project: Project) -> dict[str, Any]:
@@ -483,7 +492,8 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
     rest = round(project.budget, 2) - round(spent(project, states, measured=True), 2)
     for state in states:
         if len(state.ties) and rest >= 1:
-            return _order_next(state, "--ties", "--budget", f"{rest:.2f}", least=3)
+            return ["order", "--next", str(state.order.folder), "--ties", "--budget",
+                    f"{rest:.2f}", *further_people(state)]  # fmt: skip
     plan, runs = _values(folder / PLAN), []
     if (left := min(rest, _left_to_search(states[-1], plan))) >= 0.01:
         return _order_next(states[-1], "--budget", f"{left:.2f}")
@@ -514,17 +524,9 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
     return []
 
 
-def _order_next(state: OrderState, *words: str, least: int = 1) -> list[str]:
-    """The arguments of a further round of an order; least: as of `annotators_option`."""
-    shared = annotators_option(state, least)
-    return ["order", "--next", str(state.order.folder), *words, *shared]
-
-
-def annotators_option(state: OrderState, least: int = 1) -> list[str]:
-    """`--annotators` with those at work, for a further round; empty if no round is divided, or if
-    fewer than `least` are at work, as two people cannot settle their own ties."""
-    names = team(state)
-    return ["--annotators", ",".join(names)] if len(names) >= least else []
+def _order_next(state: OrderState, *words: str) -> list[str]:
+    """The arguments of a further round of an order, for the same annotators."""
+    return ["order", "--next", str(state.order.folder), *words, *annotators_option(state)]
 
 
 def _left_to_search(state: OrderState, plan: dict[str, Any]) -> float:

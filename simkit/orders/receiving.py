@@ -296,6 +296,11 @@ class OrderState:
         return OrderState(order, answers.join(about, on="question"), aside)
 
     @cached_property
+    def names(self) -> dict[str, str]:
+        """The names of workers, as far as they are known."""
+        return dict(side_tables.read(self.order.folder, side_tables.NAMES).to_numpy().tolist())
+
+    @cached_property
     def answers(self) -> pd.DataFrame:
         """The received answers, without those that are set aside."""
         return self.received[~self.received["worker"].isin(self.aside)]
@@ -497,14 +502,26 @@ class OrderState:
 
     @cached_property
     def _decided(self) -> pd.DataFrame:
-        """The yes and no answers; early: whether the first order of the question asked for them."""
+        """The yes and no answers; early: those that were not asked for because of earlier ones."""
         answers = self.answers
         ordered = answers["question"].map(self.order.first).map(self.order.table["answers"])
         early = answers.groupby(["image", "class"]).cumcount() < ordered
+        early |= answers["question"].isin(self._of_whole_images)
         said = answers.assign(early=early)[answers["answer"].isin(["yes", "no"])]
         return said.drop_duplicates(["image", "class", "worker"])
 
     @property
+    def _of_whole_images(self) -> pd.Index[int]:
+        """Yes-or-no questions that ask again about all classes of their image, whatever the earlier
+        answers."""
+        table = self.order.table[(self.order.table["gold"] == 0)
+                                 & (self.order.table["kind"] != "name")]  # fmt: skip
+        first = self.order.first[table.index]
+        here = first.groupby([table["round"], table["image"]]).transform("nunique")
+        whole = here == first.groupby(table["image"]).transform("nunique")
+        return table.index[whole & (first != table["question"])]
+
+    @cached_property
     def worse_of_pairs(self) -> list[WorseWorker]:
         """Who of two people errs more often, by the answers of others."""
         early = self._decided["early"].to_numpy(bool)
@@ -575,7 +592,8 @@ class OrderState:
     @cached_property
     def peers(self) -> Peers | None:
         """The agreement of the people in `votes` with each other; None without votes."""
-        return None if self.votes is None else peers(self.votes)
+        early = self._decided["early"].to_numpy(bool)
+        return None if self.votes is None else peers(self.votes, early)
 
     @cached_property
     def yes_by_class(self) -> pd.DataFrame:
@@ -586,11 +604,8 @@ class OrderState:
         """
         table = self.order.table[(self.order.table["gold"] == 0)
                                  & (self.order.table["kind"] != "name")]  # fmt: skip
-        first = self.order.first[table.index]
-        here = first.groupby([table["round"], table["image"]]).transform("nunique")
-        whole = here == first.groupby(table["image"]).transform("nunique")
-        counted = table.index[whole | (first == table["question"])]
-        said = self.answers[self.answers["question"].isin(counted)]
+        once = table.index[self.order.first[table.index] == table["question"]]
+        said = self.answers[self.answers["question"].isin(once.append(self._of_whole_images))]
         said = said[said["answer"].isin(["yes", "no"])]
         began = self.order.table.loc[self.order.first[said["question"]], "round"].to_numpy()
         said = said.assign(round=began, yes=said["answer"] == "yes")

@@ -35,7 +35,7 @@ from simkit.orders.receiving import OrderState
 from simkit.quantities import exact_money
 
 REPEATED = 3  # answers to a question that measures errors: fewer do not say who errs
-PAGE = 20  # classes of one image that are shown together
+PAGE = 24  # most classes of one image that are shown together
 
 
 def round_of(
@@ -275,7 +275,10 @@ def _in_tasks(questions: pd.DataFrame, gold: pd.DataFrame, chance: Chance) -> pd
     """All questions by task, with gold ones among them; tasks are numbered from 0."""
     # A search is about one class at a time; other questions about an image are shown together.
     searching = questions["kind"] == "search"
-    page = questions.groupby(["kind", "image"]).cumcount() // PAGE
+    of_image = questions.groupby(["kind", "image"])
+    total, place = of_image["image"].transform("size"), of_image.cumcount()
+    pages = np.ceil(total / PAGE)  # of about as many classes each
+    page = (place * pages // total).astype(np.int64)
     keys = {"of_class": questions["class"].where(searching, -1), "page": page.where(~searching, 0)}
     table = questions.assign(**keys).sort_values("of_class", kind="stable")
     table["at"] = table.groupby(["of_class", "kind", "image", "page"], sort=False).ngroup() * 1.0

@@ -2,12 +2,16 @@
 
 import json
 import os
+import pickle
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
+
+from simkit.cache import in_cache
+from simkit.files import NotWritten
 
 SMALL = "scenes:images=60,val=20,test=30"
 
@@ -258,6 +262,10 @@ def test_a_cache_that_cannot_be_written_names_its_variable(shell, tmp_path, monk
     how = ("features", "--data", SMALL, "--split", "val")
     done = shell(*how)
     assert done.code == 2 and "cannot be written (Not a directory); set SIMKIT_CACHE to" in done.err
+    with pytest.raises(NotWritten) as caught, in_cache(tmp_path / "file" / "cache"):
+        raise NotWritten(tmp_path / "file" / "cache", "Not a directory")
+    again = pickle.loads(pickle.dumps(caught.value))  # as it comes from another process
+    assert str(again) == str(caught.value) and "set SIMKIT_CACHE to" in str(again)
     monkeypatch.setenv("SIMKIT_CACHE", str(tmp_path / "cache"))
     assert shell(*how).code == 0
     done = shell(*how, "--out", tmp_path / "file" / "out")

@@ -19,6 +19,7 @@ from simkit.cli.main import code
 from simkit.errors import BadInput
 from simkit.labels.formats import for_path
 from simkit.orders import answer_tables, label_studio, sheet
+from simkit.orders.annotators import team
 from simkit.orders.order import Order
 from simkit.orders.receiving import OrderState, checked, keep, write
 from tests.orders.people import TRUTH, answer, ordered, rows
@@ -337,7 +338,7 @@ def test_answers_of_a_person_are_set_aside_and_used_again(tmp_path, capsys):
     words = ["receive", str(order.folder)]
     assert code([*words, *files]) == 0
     said = capsys.readouterr().out
-    assert "ben errs more often than the others: ben said no on 147 of 181 disputed " in said
+    assert "ben errs more often than the others: ben said yes on 607 of 645 disputed " in said
     assert "ann errs" not in said and "zoe errs" not in said
     assert f"simkit receive {order.folder} --without ben\n" in said
     names = ["labels.parquet", "votes.csv", "people.csv", "open.csv"]
@@ -406,9 +407,12 @@ def test_where_two_differ_a_third_person_tells_who_errs(tmp_path, capsys):
     total = len(order.table)
     assert f"ann and ben differ on {missed} of {total:,} questions with two answers, and " in out
     (number, price, command) = re.findall(
-        r"a third person's answers to (\d+) of them can \((\S+) by the price.*\): simkit (.*)", out
+        r"a third person's answers to (\d+) of them can \((\S+) by the price.*\); put a name in place "
+        r"of NEW: simkit (.*) --annotators NEW\n",
+        out,
     )[0]
-    assert out.splitlines()[-2].endswith("--ties (as many said yes as no)")
+    assert out.splitlines()[-2].endswith("; put a name in place of NEW: simkit order --next "
+                                         f"{folder} --ties --annotators NEW")  # fmt: skip
     by_class = pd.read_csv(order.folder / "yes_by_class.csv")
     assert (by_class["answers"] == len(TRUTH.images)).all()
     found = by_class.groupby("class")["yes"].max()[[*TRUTH.classes]]
@@ -418,12 +422,18 @@ def test_where_two_differ_a_third_person_tells_who_errs(tmp_path, capsys):
     for name, ann, ben in shown:
         yes = by_class[by_class["class"] == name]["yes"]
         assert sorted(f"{n / 60:.0%}" for n in yes) == sorted([f"{ann}%", f"{ben}%"])
-    assert code([*shlex.split(command), "--to", "csv"]) == 0
+    assert code([*shlex.split(command), "--annotators", "zoe", "--to", "csv"]) == 0
     order = Order.read(folder)
     asked = order.rounds[1].table
     assert len(asked) == int(number) >= 40
-    (total,) = re.findall(r"total .* ([\d.]+)", capsys.readouterr().out)
+    out = capsys.readouterr().out
+    (total,) = re.findall(r"total .* ([\d.]+)", out)
     assert f"${total}" == price
+    # Zoe has a page of her own, with the questions on which the two differ.
+    own = pd.read_csv(order.round_folder / "questions-zoe.csv")
+    assert sorted(own["question"]) == sorted(asked["question"])
+    assert f"round 2, images answered: zoe: 0 of {own['image'].nunique()}" in out
+    assert team(OrderState.of(order)) == ["ann", "ben"]  # of further rounds
     # Zoe, who is right, was asked only where the two differ: that is no rate of her own.
     third = rows(order, TRUTH, worker="zoe").set_index("question").loc[asked["question"]]
     third.reset_index().to_csv(tmp_path / "zoe.csv", index=False)

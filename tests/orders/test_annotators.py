@@ -253,7 +253,8 @@ def test_the_part_of_somebody_who_is_set_aside_is_given_away(tmp_path, capsys):
     words = ["simkit", "order", "--export", str(order.folder), "--for", "NEW", "--in-place-of"]
     said = capsys.readouterr().out
     assert "the answers of ben are set aside; " in said
-    assert said.splitlines()[-1] == f"next: {' '.join([*words, 'ben'])}"
+    command = " ".join([*words, "ben"])
+    assert said.splitlines()[-1] == f"next: put a name in place of NEW: {command}"
     assert annotators.team(OrderState.of(order)) == ["ann"]
     assert not annotators.files_to_fill(OrderState.of(order))
     assert code([*words[1:], "ben"]) == 0

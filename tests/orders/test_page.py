@@ -168,8 +168,8 @@ def test_a_thousand_classes_show_each_picture_once(browser, tmp_path, capsys):
     browser.press("Escape")
     for _ in range(3):
         browser.press("Enter")
-    assert browser.text("count") == "4 of 2,500"
-    assert "Classes 81 to 100 of 1,000" in browser.run("document.body.innerText")
+    assert browser.text("count") == "4 of 2,100"
+    assert "Classes 97 to 120 of 1,000" in browser.run("document.body.innerText")
     browser.run("document.querySelector('summary').click()")
     browser.run("document.getElementById('note').focus()")
     browser.write("a lion")
@@ -178,7 +178,7 @@ def test_a_thousand_classes_show_each_picture_once(browser, tmp_path, capsys):
     assert code(["receive", str(order.folder), str(tmp_path / "a.jsonl")]) == 0
     assert "notes from the page: 1 ('a lion' on 0000.png)" in (capsys.readouterr().err)
     answers = OrderState.of(order).answers
-    assert len(answers) == 80 and answers["shared"].eq(20).all()
+    assert len(answers) == 96 and answers["shared"].eq(24).all()
     said = answers.loc[answers["answer"] == "yes", "class"]
     assert [order.classes[c] for c in said] == ["class 2", "class 77"]
 
@@ -217,12 +217,18 @@ def test_picture_and_next_stay_in_sight(browser, tmp_path, width, height):
     assert browser.text("heard") == "class 1: yes"
 
 
-def test_twenty_classes_fit_on_a_phone(browser, tmp_path):
+@pytest.mark.parametrize(("classes", "sizes"), [(24, [24]), (26, [13, 13]), (50, [17, 17, 16])])
+def test_classes_of_an_image_are_in_tasks_of_about_as_many(tmp_path, classes, sizes):
+    order = photo_order(tmp_path, 2, classes, side=20)
+    assert order.table.groupby("task").size().tolist() == 2 * sizes
+
+
+def test_twenty_four_classes_fit_on_a_phone(browser, tmp_path):
     last = "a class with a name that is too long for half a phone"
     browser.size(390, 844)
-    begin(browser, photo_order(tmp_path, 1, 20, last=last).round_folder / "page.html")
+    begin(browser, photo_order(tmp_path, 1, 24, last=last).round_folder / "page.html")
     browser.ready()
-    for place in (1, 20):
+    for place in (1, 24):
         assert browser.sees(f".list > :nth-child({place})")
     assert browser.sees("#next") and browser.sees("img") and browser.sees(".hint")
     assert browser.run("document.querySelector('.body').scrollWidth <= innerWidth")

@@ -1,0 +1,164 @@
+"""Who errs, and what would tell: the answers of people compared, as sentences for messages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from shlex import join, quote
+
+import numpy as np
+import pandas as pd
+
+from simkit.annotate.peers import Contradiction, worse_than_others
+from simkit.annotate.prices import Prices, cost
+from simkit.annotate.votes import NO, YES
+from simkit.labels.effort import Effort
+from simkit.orders.annotators import further_files, further_people, in_place_of_new
+from simkit.orders.order import RoundSettings
+from simkit.orders.receiving import OrderState
+from simkit.orders.rounds import REPEATED, round_of
+from simkit.quantities import exact_money
+
+THIRD = 40  # questions on which two people differ: enough to tell which of them errs
+IMAGES = 20  # images with all classes, about which three people answer to measure errors
+_SAID = "no", "yes"
+
+
+def errs(state: OrderState) -> dict[str, str]:
+    """The people who err clearly more often than others, and a sentence about each.
+
+    By votes of three people or more, by known answers, or by the votes of third people where two
+    differ.
+    """
+    if (peers := state.peers) is None or state.votes is None:
+        return {}
+    workers, cases = state.votes.workers, dict[str, str]()
+    name = {who: state.names.get(who, who) for who in state.people.index}
+    for place, who in enumerate(workers):
+        if own := [one for one in peers.named if one.worker == place]:
+            whole = [one for one in own if one.about is None] or own
+            said = [_contradiction(one, state.order.classes) for one in whole]
+            cases[who] = f"than the others: {name[who]} {', and '.join(said)}"
+    for who, case in _wrong_on_gold(state.people, name).items():
+        cases.setdefault(who, case)
+    for one in state.worse_of_pairs:
+        who, other = workers[one.worker], name[workers[one.other]]
+        about = _about(one.about, state.order.classes)
+        numbers = f"{one.against:,} of {one.differ:,} questions{about} on which they differ"
+        cases.setdefault(who, f"than {other}: on {numbers}, most others agree with {other}")
+    folder = quote(str(state.order.folder))
+    return {
+        who: f"{name[who]} errs more often {case}; look at these answers, or set them aside: "
+        f"simkit receive {folder} --without {quote(name[who])}"
+        for who, case in cases.items()
+    }
+
+
+def _about(c: int | None, classes: tuple[str, ...]) -> str:
+    return "" if c is None else f" about {classes[c]}"
+
+
+def _contradiction(one: Contradiction, classes: tuple[str, ...]) -> str:
+    about, most = _about(one.about, classes), _SAID[1 - one.said]
+    return (f"said {_SAID[one.said]} on {one.against:,} of {one.disputed:,} disputed questions"
+            f"{about} where most said {most} ({one.expected:.0f} expected of people who are "
+            "equally good)")  # fmt: skip
+
+
+def _wrong_on_gold(people: pd.DataFrame, name: Mapping[str, str]) -> dict[str, str]:
+    """Who is wrong on significantly more gold questions than the others, and how many."""
+    gold = people[people["gold"] > 0]
+    asked = gold["gold"].to_numpy(int)
+    wrong = np.rint(asked * (1 - gold["right"].to_numpy(float))).astype(int)
+    worse = np.flatnonzero(worse_than_others(wrong, asked)).tolist()
+    return {
+        str(gold.index[place]): f"than the others: {name[gold.index[place]]} is wrong on "
+        f"{wrong[place]:,} of {asked[place]:,} gold questions, the others on "
+        f"{wrong.sum() - wrong[place]:,} of {asked.sum() - asked[place]:,}"
+        for place in worse
+    }
+
+
+def third_answers(state: OrderState) -> str:
+    """Where two answers differ, what tells who errs: the command and price of third ones; or ""."""
+    if state.votes is None or state.errors is not None:  # three answers, or known ones, can tell
+        return ""
+    counts = state.votes.counts
+    two = counts.sum(1) == 2
+    differ, both = int((two & (counts[:, NO] == counts[:, YES])).sum()), int(two.sum())
+    if not differ:
+        return ""
+    who = [state.names.get(worker, worker) for worker in state.votes.workers]
+    text = (f"{' and '.join(who) if len(who) == 2 else 'people'} differ on {differ:,} of {both:,} "
+            "questions with two answers, and two answers cannot tell who errs")  # fmt: skip
+    if not len(state.ties):
+        waits = "; the further answers that these questions wait for can"
+        return text + waits * bool(len(state.of_others))
+    order, ties, rates = state.order, state.ties, state.prices()
+    budget = _budget(state, ties.head(THIRD))
+    number, effort = _asked(state, ties, budget)
+    price = exact_money(cost(effort, _listed(state)).dollars)
+    if rates is not None:
+        timed = exact_money(cost(effort, rates.once_set_up()).dollars)
+        price += f" by the price list, {timed} by measured times" * (timed != price)
+    words = ["simkit", "order", "--next", str(order.folder), "--ties", "--budget", f"{budget:.2f}"]
+    words += ["--gold", "0"] * bool(order.settings.gold)
+    words += further_people(state)
+    return (f"{text}; a third person's answers to {number:,} of them can ({price})"
+            f"{in_place_of_new(words)}: {join(words)}")  # fmt: skip
+
+
+def _terms(state: OrderState) -> RoundSettings:
+    return replace(state.order.settings, repeat=0.0, gold=0.0)
+
+
+def _listed(state: OrderState) -> Prices:
+    return state.order.prices_of(_terms(state))
+
+
+def _asked(state: OrderState, again: pd.DataFrame, budget: float | None) -> tuple[int, Effort]:
+    """The number of these questions that a budget pays for, and their effort."""
+    order = state.order
+    part = round_of(_terms(state), order, state.joined, again=again, budget=budget)
+    return len(part.table), replace(order, rounds=(*order.rounds, part)).effort(part.table)
+
+
+def _budget(state: OrderState, again: pd.DataFrame) -> float:
+    """What these questions cost, in whole cents."""
+    _, effort = _asked(state, again, None)
+    return math.ceil(100 * cost(effort, _listed(state)).dollars - 1e-6) / 100
+
+
+def errors_line(state: OrderState) -> str:
+    """The measured errors of the annotators, or why there are none, and what would measure them."""
+    lacking, waiting = len(state.of_others), ""
+    if lacking:
+        waiting = f"; {lacking:,} questions wait for answers of other people"
+        waiting += f": {files}" if (files := further_files(state)) else ""
+    if state.errors is None:
+        mend = "" if lacking else _more_answers(state)
+        return f"the annotators' errors are unknown{waiting}{mend}"
+    rates, how = [f"{rate:.1%}" for rate in state.errors], ""
+    if (found := state.repeated) is not None:
+        rates = [
+            f"{rate} ({low:.1%} to {high:.1%})"
+            for rate, (low, high) in zip(rates, found.intervals, strict=True)
+        ]
+        how = f", from {found.questions:,} questions with {REPEATED} answers or more"
+    return (f"annotators missed about {rates[0]} of present classes and reported {rates[1]} of "
+            f"absent ones{how}{waiting}")  # fmt: skip
+
+
+def _more_answers(state: OrderState) -> str:
+    """How `REPEATED` answers to some questions measure errors, with the command; or ""."""
+    again = state.below(REPEATED)
+    if not len(again):
+        return ""
+    enough = again.head(IMAGES * len(state.order.classes))
+    words = ["simkit", "order", "--next", str(state.order.folder), "--answers", str(REPEATED),
+             "--budget", f"{_budget(state, enough):.2f}"]  # fmt: skip
+    words += ["--gold", "0"] * bool(state.order.settings.gold)
+    words += further_people(state)
+    return (f"; {REPEATED} answers to some questions measure them{in_place_of_new(words)}: "
+            f"{join(words)}")  # fmt: skip
