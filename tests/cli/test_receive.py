@@ -407,8 +407,8 @@ def test_where_two_differ_a_third_person_tells_who_errs(tmp_path, capsys):
     total = len(order.table)
     assert f"ann and ben differ on {missed} of {total:,} questions with two answers, and " in out
     (number, price, command) = re.findall(
-        r"a third person's answers to (\d+) of them can \((\S+) by the price.*\); put a name in place "
-        r"of NEW: simkit (.*) --annotators NEW\n",
+        r"a third person's answers to (\d+) of them can \((\S+) by the price.*\); put a name in "
+        r"place of NEW: simkit (.*) --annotators NEW\n",
         out,
     )[0]
     assert out.splitlines()[-2].endswith("; put a name in place of NEW: simkit order --next "
