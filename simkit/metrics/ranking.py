@@ -24,10 +24,6 @@ _BLOCK_BYTES = 1 << 26  # largest block, unless a single class is larger
 _FEW = 8  # known entries are gathered one by one if fewer than one in so many is known
 _STRIP = 512  # rows transposed together, which fit into the cache
 _ENTRIES = 1 << 22  # in a block of images
-_COMPARED = 32  # thresholds that are compared with every value
-_SORTED = 4096  # fewer values are sorted
-_BUCKETS = 1 << 16  # at most
-_FINITE = 1e37  # products of bounds in float32 stay above zero
 
 
 def array(values: Any) -> NDArray[Any]:
@@ -366,7 +362,9 @@ def _ranks(scores: Any, present: Any, known: Any, classes: slice) -> Ranks:
             top[c] = of_class.max()  # nan if there is any, without a pass of its own
             refuse_diverged(np.isnan(top[c]))
             of_present[its].sort()
-            images[its] = _reaching(of_class, of_present[its])
+            of_class.sort()
+            # searchsorted finds the first of equal values, as all tied values reach the score.
+            images[its] = len(of_class) - of_class.searchsorted(of_present[its])
     # Hits: tied present images all reach their score, so each counts from the first of its tie.
     place = np.arange(len(of_present))
     first = np.ones(len(of_present), bool)
@@ -375,46 +373,3 @@ def _ranks(scores: Any, present: Any, known: Any, classes: slice) -> Ranks:
     first_of_tie = np.maximum.accumulate(np.where(first, place, 0))
     hits = np.repeat(pointers[1:], np.diff(pointers)) - first_of_tie
     return Ranks(pointers, of_present, hits, images, sizes, top)
-
-
-def _reaching(values: NDArray[Any], thresholds: NDArray[Any]) -> NDArray[np.int64]:
-    """Number of values that reach each threshold; thresholds are some of them, ascending.
-
-    Values may be reordered. All are sorted only if they are few, as some processors sort slowly: a
-    few thresholds are compared with every value, and of other values those are sorted that share
-    a bucket with a threshold.
-    """
-    n = len(values)
-    if n < max(_SORTED, 2 * len(thresholds)):
-        values.sort()
-        # searchsorted finds the first of equal values, as all tied values reach the threshold.
-        return n - values.searchsorted(thresholds)
-    if len(thresholds) <= _COMPARED:
-        return np.array([np.count_nonzero(values >= one) for one in thresholds], np.int64)
-    # Buckets of equal width between the outer thresholds, two more at each end: values beyond them
-    # share no bucket with a threshold. Infinite thresholds become finite bounds, and the width is
-    # above zero where all thresholds are equal.
-    low, high = (min(max(float(end), -_FINITE), _FINITE) for end in thresholds[[0, -1]])
-    count = min(_BUCKETS, n)
-    width = max((high - low) / (count - 4), 1 / _FINITE)
-    buckets, mine = (_buckets(v, low - 1.5 * width, width, count) for v in (values, thresholds))
-    shared = np.zeros(count, bool)
-    shared[mine] = True
-    near = values.compress(shared.take(buckets))
-    near.sort()
-    # Below a threshold are the lower values among the sorted ones, and all of the lower buckets
-    # without a threshold.
-    lower = np.bincount(buckets, minlength=count)
-    lower[mine] = 0
-    return n - near.searchsorted(thresholds) - np.cumsum(lower, out=lower)[mine]
-
-
-def _buckets(values: NDArray[Any], low: float, width: float, count: int) -> NDArray[np.uint16]:
-    """The bucket of each value, never a lower one for a higher value; the first begins at low."""
-    # float32 rounds alike for values and thresholds, and rounding keeps the order: equal scores
-    # fall into one bucket, whatever its number.
-    with np.errstate(over="ignore"):
-        bucket = (values - low) * (1 / width)
-    np.maximum(bucket, 0, out=bucket)
-    np.minimum(bucket, count - 1, out=bucket)
-    return bucket.astype(np.uint16)

@@ -176,9 +176,8 @@ def test_ranks_by_hand():
     assert ranks.reduce(np.add, ranks.images, -1).tolist() == [5, -1, 4, -1]
 
 
-@pytest.mark.parametrize("share", [0.001, 0.1, 0.6])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int64])
-def test_many_images_are_counted_exactly(dtype, share):
+def test_many_images_are_counted_exactly(dtype):
     """Smooth, tied, infinite and very uneven scores; zeros of both signs."""
     rng = np.random.default_rng(0)
     smooth = rng.standard_normal(6000)
@@ -188,7 +187,7 @@ def test_many_images_are_counted_exactly(dtype, share):
     with np.errstate(over="ignore"):
         scores = np.array([np.clip(k, -1e18, 1e18) if dtype == np.int64 else k for k in kinds])
         scores = scores.T.astype(dtype)
-    present = rng.random(scores.shape) < share
+    present = rng.random(scores.shape) < 0.1
     present[0] = True
     (ranks,) = ranked(scores, present)
     for c in range(len(kinds)):
