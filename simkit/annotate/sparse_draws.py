@@ -23,7 +23,6 @@ from simkit.errors import BadInput
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import sealed
 
-SCRATCH = 1 << 22  # places spread out at a time
 CHUNK = 1 << 20  # entries or questions worked on at a time
 HEAVIEST = (1 << 16) - 1  # weight of the heaviest class of an image
 # Up to this many pairs have one keyed permutation. More are drawn with replacement, and a pair
@@ -58,31 +57,8 @@ def row_blocks(matrix: csr_array, limit: int) -> Iterator[tuple[int, int]]:
 
 
 def lookup(matrix: csr_array, rows: Ints, columns: Ints) -> Bools:
-    """(n,) whether `matrix` (N, L), its indices sorted, has an entry at each of n places.
-
-    Of ascending rows, a block is spread out at a time, and only what was set is cleared again: the
-    work grows with the entries and places, not with N x L. Else scipy looks entries up.
-    """
-    if (rows[1:] < rows[:-1]).any():
-        return np.asarray(matrix[rows, columns]) != 0
-    out = np.empty(len(rows), bool)
-    if not len(rows):
-        return out
-    N, L = matrix.shape
-    step = max(1, min(int(rows[-1] - rows[0]) + 1, SCRATCH // L))
-    scratch = np.zeros(step * L, bool)
-    starts = np.arange(step, dtype=np.int32) * np.int32(L)
-    firsts = np.arange(rows[0], rows[-1] + 1, step)
-    edges = np.searchsorted(rows, np.append(firsts, N))
-    for block in np.flatnonzero(np.diff(edges)):
-        first, part = firsts[block], slice(edges[block], edges[block + 1])
-        pointers = matrix.indptr[first : first + step + 1]
-        entries = np.repeat(starts[: len(pointers) - 1], np.diff(pointers))
-        entries += matrix.indices[pointers[0] : pointers[-1]]
-        scratch[entries] = True
-        out[part] = scratch[starts[rows[part] - first] + columns[part]]
-        scratch[entries] = False
-    return out
+    """(n,) whether `matrix` (N, L) has an entry at each of n places."""
+    return np.asarray(matrix[rows, columns]) != 0
 
 
 def by_row(data: NDArray[Any], rows: Ints, columns: Ints, shape: tuple[int, int]) -> csr_array:

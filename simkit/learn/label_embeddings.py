@@ -20,7 +20,6 @@ from simkit.labels.truth import locked
 _COLUMNS = 128  # features per block of medians
 _HELD = 1 << 28  # values of columns in memory: 1 GB
 _VALUES = 1 << 23  # values sorted at a time: 32 MB
-_SORTED = 1024  # fewer values are sorted, which is faster than a partition
 _ROWS = 4096  # images added at a time for means; another number would change the last bits
 
 
@@ -135,9 +134,6 @@ def _median(features: Rows, rows: NDArray[np.integer], columns: slice) -> NDArra
     medians = []
     for at in range(0, held.shape[1], step):
         values = np.ascontiguousarray(held[rows, at : at + step].T)
-        if n < _SORTED:
-            values.sort(axis=1)
-        else:
-            values.partition(middle, axis=1)
+        values.partition(middle, axis=1)
         medians.append(values[:, middle].mean(1, dtype=np.float64))
     return np.concatenate(medians)

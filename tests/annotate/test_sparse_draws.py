@@ -17,7 +17,6 @@ from simkit.annotate.sparse_draws import (
     draw_pairs,
     draw_present,
     draw_weighted,
-    lookup,
     row_blocks,
 )
 from simkit.chance import Chance
@@ -28,16 +27,6 @@ from tests.annotate.conftest import random_truth
 from tests.reference.annotation import box_weights, named, pairs_drawn, ruled_out, weighted
 
 CHANCE = Chance.seeded(1).of("draw")
-
-
-@settings(deadline=None, max_examples=80)
-@given(st.integers(1, 30), st.integers(1, 20), st.floats(0, 1), st.integers(0, 99))
-def test_lookup_at_any_places(N, L, share, seed):
-    rng = np.random.default_rng(seed)
-    dense = rng.random((N, L)) < share
-    rows, columns = rng.integers(0, N, 40), rng.integers(0, L, 40)
-    assert np.array_equal(lookup(csr_array(dense), rows, columns), dense[rows, columns])
-    assert len(lookup(csr_array(dense), rows[:0], columns[:0])) == 0
 
 
 def test_blocks_of_rows_hold_as_many_entries_as_allowed_or_one_row():

@@ -20,7 +20,7 @@ from simkit.labels.truth import Truth
 from tests.annotate.schemes.variants import SPECS, options_of
 from tests.long_runs import some
 
-NAMES = ("CHUNK", "_CHUNK", "_WALKED", "SCRATCH", "GROUP", "DENSE")
+NAMES = ("CHUNK", "_CHUNK", "_WALKED", "GROUP", "DENSE")
 SIZES = [9, 50, 333, 1 << 12, None]  # None: as they are
 HABITS = [Habits(), Habits(miss=0.2, false_alarm=0.05, workers=3, vote="union")]
 PLACES = [(where, size) for where in ("one thread", "threads", "processes") for size in SIZES]
