@@ -58,7 +58,7 @@ def row_blocks(matrix: csr_array, limit: int) -> Iterator[tuple[int, int]]:
 
 def lookup(matrix: csr_array, rows: Ints, columns: Ints) -> Bools:
     """(n,) whether `matrix` (N, L) has an entry at each of n places."""
-    return np.asarray(matrix[rows, columns]) != 0
+    return np.asarray(matrix[rows, columns]) != 0 if len(rows) else np.zeros(0, bool)
 
 
 def by_row(data: NDArray[Any], rows: Ints, columns: Ints, shape: tuple[int, int]) -> csr_array:

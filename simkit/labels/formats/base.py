@@ -40,14 +40,13 @@ class Format(Protocol):
     """A kind of label file: a frozen dataclass whose fields, if any, are settings for writing.
 
     mark: regex that identifies such files among the same suffix; b"": fallback.
-    holds: which parts of partial labels it holds and which are lost, in words.
+    The docstring says which parts of partial labels such a file holds, and which are lost.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     suffixes: ClassVar[tuple[str, ...]]
     mark: ClassVar[bytes] = b""
-    holds: ClassVar[str] = "everything"
 
     def read(self, path: AnyPath) -> PartialLabels:
         """The labels in the file. Raises BadInput."""

@@ -42,15 +42,14 @@ class Coco(Format):
     file: without `like`, the name of an image file, with {} in place of the image id.
     by_file: read file names as image ids, for files of programs that renumber the images.
     Source: the data format page of COCO (Lin et al., Microsoft COCO, ECCV 2014).
+
+    Holds present labels, all images and all classes; a class without an annotation counts as
+    absent, so unknown labels are lost, and so are effort and history.
     """
 
     name: ClassVar[str] = "coco"
     title: ClassVar[str] = "COCO instances"
     suffixes: ClassVar[tuple[str, ...]] = (".json",)
-    holds: ClassVar[str] = (
-        "present labels, all images and all classes; a class without an annotation counts as "
-        "absent, so unknown labels are lost, and so are effort and history"
-    )
 
     like: str = setting("", "an instances file of the same images, for ids, boxes and masks")
     file: str = setting("{}", "image file, with {} in place of the id")
@@ -122,16 +121,15 @@ class CocoPanoptic(Format):
     box and perhaps `iscrowd` (crowds count as present). Things and stuff are classes alike, 133 in
     COCO. The masks are in PNG files, which are not needed.
     Source: the data format page of COCO; Kirillov et al., Panoptic Segmentation, CVPR 2019.
+
+    Holds complete labels and boxes; its segments are masks, which labels do not have, so it is read
+    only.
     """
 
     name: ClassVar[str] = "coco-panoptic"
     title: ClassVar[str] = "COCO panoptic (read only)"
     suffixes: ClassVar[tuple[str, ...]] = (".json",)
     mark: ClassVar[bytes] = rb'"segments_info"'
-    holds: ClassVar[str] = (
-        "complete labels and boxes; its segments are masks, which labels do not have, so it is "
-        "read only"
-    )
 
     def read(self, path: AnyPath) -> PartialLabels:
         """A label for every entry. Raises BadInput."""

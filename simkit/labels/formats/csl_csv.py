@@ -32,6 +32,9 @@ class CslCsv(base.Format):
 
     file: name of an image file, with {} in place of the image id.
     minus: meaning of -1 in a file without 0, as other tools write them; by default unknown.
+
+    Holds all labels of the asked images; images not asked about, effort and history are lost, and
+    ids that look like numbers are read back as numbers.
     """
 
     name: ClassVar[str] = "csl-csv"
@@ -40,10 +43,6 @@ class CslCsv(base.Format):
     mark: ClassVar[bytes] = (  # but not the header of a table with one row per label
         rb"(?i)\A(image|\"image\")[,;\t](?!.*LabelName)"
         rb"(?!(class|labels?|category|tags?|class[ _]?name|state)[,;\t\r\n])"
-    )
-    holds: ClassVar[str] = (
-        "all labels of the asked images; images not asked about, effort and history are lost, and "
-        "ids that look like numbers are read back as numbers"
     )
 
     file: str = setting("{}", "image file, with {} in place of the id")

@@ -22,7 +22,12 @@ STATE = ("state", "label_state")
 
 @base.register
 class Csv(base.Format):
-    """One row per known label: image_id, class, state (1 present, -1 absent); UTF-8."""
+    """One row per known label: image_id, class, state (1 present, -1 absent); UTF-8.
+
+    Holds the known labels; images and classes without any label, asked images, effort and history
+    are lost, classes are read back in the order of their first row, and ids that look like numbers
+    as numbers.
+    """
 
     as_text: bool = setting(
         False, "an apostrophe before cells that spreadsheets would compute, beginning with = + - @"
@@ -31,11 +36,6 @@ class Csv(base.Format):
     name: ClassVar[str] = "csv"
     title: ClassVar[str] = "Plain table"
     suffixes: ClassVar[tuple[str, ...]] = (".csv",)
-    holds: ClassVar[str] = (
-        "the known labels; images and classes without any label, asked images, effort and history "
-        "are lost, classes are read back in the order of their first row, and ids that look like "
-        "numbers as numbers"
-    )
 
     def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write rows in the order of the images, then of the classes. Raises BadInput."""
@@ -48,7 +48,7 @@ class Csv(base.Format):
         base.write_lines(path, chain([",".join(COLUMNS)], lines))
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
-        """Images and classes without a label, asked images, effort, history; see `holds`."""
+        """Images and classes without a label, asked images, effort and history."""
         return (*base.lost_with_label_rows(labels), *base.lost_spelling(labels))
 
     def read(self, path: AnyPath) -> PartialLabels:

@@ -33,16 +33,15 @@ class FiftyOne(base.Format):
     file: name of an image file below the folder of images, with {} in place of the image id;
     FiftyOne's names of images have no ending.
     Source: importer and exporter of fiftyone 1.22.
+
+    Holds the known labels, the asked images and all classes; effort, history and the endings of
+    image files are lost, and ids that look like numbers are read back as numbers.
     """
 
     name: ClassVar[str] = "fiftyone"
     title: ClassVar[str] = "FiftyOne's multi-label JSON"
     suffixes: ClassVar[tuple[str, ...]] = (".json",)
     mark: ClassVar[bytes] = rb'\A\s*\{\s*("classes"\s*:\s*(null|\[\s*")|"labels"\s*:\s*\{)'
-    holds: ClassVar[str] = (
-        "the known labels, the asked images and all classes; effort, history and the endings of "
-        "image files are lost, and ids that look like numbers are read back as numbers"
-    )
 
     file: str = setting("{}", "image file, with {} in place of the id")
 

@@ -45,6 +45,10 @@ class HuggingFace(base.Format):
 
     file: name of an image file, with {} in place of the image id.
     Source: files of datasets 5.2; its documentation, "Create an image dataset".
+
+    Holds the known labels and the asked images; effort and history are lost, .jsonl and .csv hold
+    only classes with a label, in the order of their names, and text ids that look like numbers are
+    read back as numbers.
     """
 
     name: ClassVar[str] = "hf"
@@ -53,11 +57,6 @@ class HuggingFace(base.Format):
     # In parquet the name of a column in the schema, after its length; a header; a key of JSON.
     mark: ClassVar[bytes] = (
         rb'\x07present|\A(\xef\xbb\xbf)?"?file_name"?,(.*,)?"?present"?\s*[,\n]|"present"\s*:'
-    )
-    holds: ClassVar[str] = (
-        "the known labels and the asked images; effort and history are lost, .jsonl and .csv hold "
-        "only classes with a label, in the order of their names, and text ids that look like "
-        "numbers are read back as numbers"
     )
 
     file: str = setting("{}", "image file, with {} in place of the id")

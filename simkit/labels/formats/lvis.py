@@ -35,15 +35,14 @@ class Lvis(Format):
     like: an LVIS file of the same images. Its categories with their frequencies, and its boxes and
     masks of present labels, are kept, so that the lvis package can evaluate with it.
     Source: Gupta et al., LVIS, CVPR 2019; keys as in the lvis package's `LVIS` and `LVISEval`.
+
+    Holds all labels, images and classes; asked images without a label, effort and history are lost.
     """
 
     name: ClassVar[str] = "lvis"
     title: ClassVar[str] = "LVIS, with classes verified to be absent"
     suffixes: ClassVar[tuple[str, ...]] = (".json",)
     mark: ClassVar[bytes] = rb'"neg_category_ids"|"not_exhaustive_category_ids"|"instance_count"'
-    holds: ClassVar[str] = (
-        "all labels, images and classes; asked images without a label, effort and history are lost"
-    )
 
     like: str = setting("", "an LVIS file of the same images, for categories, boxes, masks")
 

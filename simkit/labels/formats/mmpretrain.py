@@ -31,17 +31,16 @@ class Mmpretrain(base.Format):
     the file is read back with present labels only.
 
     file: name of an image file, with {} in place of the image id.
+
+    Holds complete labels, or the present labels of asked images (mmpretrain takes all other classes
+    for absent); images not asked about, effort and history are lost, and ids that look like numbers
+    are read back as numbers.
     """
 
     name: ClassVar[str] = "mmpretrain"
     title: ClassVar[str] = "mmpretrain's multi-label JSON"
     suffixes: ClassVar[tuple[str, ...]] = (".json",)
     mark: ClassVar[bytes] = rb'"data_list"|"metainfo"'
-    holds: ClassVar[str] = (
-        "complete labels, or the present labels of asked images (mmpretrain takes all other "
-        "classes for absent); images not asked about, effort and history are lost, and ids that "
-        "look like numbers are read back as numbers"
-    )
 
     file: str = setting("{}", "image file, with {} in place of the id")
 

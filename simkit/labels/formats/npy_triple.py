@@ -38,16 +38,15 @@ class NpyTriple(base.Format):
 
     negatives: write absent labels as -1, for `iu`; otherwise they are left out.
     file: name of an image file, with {} in place of the image id.
+
+    Holds present labels of the asked images (with negatives=true absent ones too, which most of
+    those repositories' losses refuse); class names, images not asked about, effort and history are
+    lost, and ids that look like numbers are read back as numbers.
     """
 
     name: ClassVar[str] = "npy-triple"
     title: ClassVar[str] = "Arrays of the single-positive repositories"
     suffixes: ClassVar[tuple[str, ...]] = (".npy",)
-    holds: ClassVar[str] = (
-        "present labels of the asked images (with negatives=true absent ones too, which most of "
-        "those repositories' losses refuse); class names, images not asked about, effort and "
-        "history are lost, and ids that look like numbers are read back as numbers"
-    )
 
     negatives: bool = setting(False, "write absent labels as -1, for `iu`")
     file: str = setting("{}", "image file, with {} in place of the id")

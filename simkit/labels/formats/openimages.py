@@ -34,17 +34,16 @@ class OpenImages(base.Format):
     all of them and in its order, and are written as MIDs. Without it each LabelName is a class, in
     the order of first rows. Every Source is read alike; "verification" is written.
     Source: the data formats page of Open Images; Kuznetsova et al., IJCV 2020.
+
+    Holds the known labels; images without a label and, without names=FILE, classes without one are
+    lost, and so are the order of classes, asked images, effort and history; the Source of a row is
+    not kept.
     """
 
     name: ClassVar[str] = "openimages"
     title: ClassVar[str] = "OpenImages, human-verified image-level labels"
     suffixes: ClassVar[tuple[str, ...]] = (".csv",)
     mark: ClassVar[bytes] = rb"^\"?ImageID\"?[,;\t](.*[,;\t])?\"?LabelName\"?[,;\t]"
-    holds: ClassVar[str] = (
-        "the known labels; images without a label and, without names=FILE, classes without one are "
-        "lost, and so are the order of classes, asked images, effort and history; the Source of a "
-        "row is not kept"
-    )
 
     names: str = setting("", "a class description file (MID, display name), in its order")
 
