@@ -60,7 +60,7 @@ from simkit.planning import pilot as pilots
 from simkit.planning.answers import FILE as ANSWERS
 from simkit.planning.evidence import OF_PROJECT, joined
 from simkit.planning.pilot import PilotPlan
-from simkit.quantities import in_cents, spelled_rates
+from simkit.quantities import spelled_rates
 from simkit.registry import Positive, Share, build, setting, settle
 from simkit.results.runs import read_errors
 from simkit.results.test_split import Errors
@@ -275,23 +275,22 @@ def spent_by_round(project: Project, states: Sequence[OrderState]) -> list[list[
     The pay that `simkit receive` prints if times were measured, and the price of all other answers.
     The set-up is part of the first round with answers.
     """
-    found, set_up = list["pd.Series[float]"](), _set_up(project)
+    found, set_up = list[list[float]](), _set_up(project)
     for state in states:
         rates, rest = state.prices(), state.untimed
         dollars = pd.Series(0.0, range(1, len(state.order.rounds) + 1))
         if rates is None:
             rest = state.received
         else:
-            dollars += state.earned.groupby("round").sum().reindex(dollars.index, fill_value=0)
+            dollars += state.pay.sum().reindex(dollars.index, fill_value=0)
         prices = (rates or project.price_list).once_set_up()
         for (_, number), some in rest.groupby(["worker", "round"]):
-            dollars[number] += cost(effort_of(some, state.order.shape, 1), prices).dollars
+            dollars[number] += round(cost(effort_of(some, state.order.shape, 1), prices).dollars, 2)
         if dollars.any():
             dollars[dollars.index[dollars > 0][0]] += set_up
             set_up = 0.0
-        found.append(dollars)
-    cents = iter(in_cents(pd.concat(found)))
-    return [[next(cents) for _ in dollars] for dollars in found]
+        found.append(dollars.round(2).tolist())
+    return found
 
 
 def _set_up(project: Project) -> float:

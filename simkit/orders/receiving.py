@@ -39,7 +39,6 @@ from simkit.orders.answer_tables import DAY, FASTEST, RAW, standard, standard_na
 from simkit.orders.order import LABELS, NOTHING, Order, effort_of
 from simkit.orders.order_crowd import END, NO, UNSURE, YES, JoinedAnswers
 from simkit.orders.sheet import listed as with_names
-from simkit.quantities import in_cents
 
 if TYPE_CHECKING:
     from simkit.annotate.dawid_skene import Fitted
@@ -237,16 +236,17 @@ def kept(order: Order) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns question, worker, answer, seconds and shared.
+        Columns question, worker, answer, seconds, shared, and file (numbered from 1, in the order
+        of receipt).
 
     Raises
     ------
     BadInput
         If a file was changed or belongs to another order.
     """
-    tables = [pd.DataFrame(columns=list(COLUMNS)).astype(TYPES)]
+    tables = [pd.DataFrame(columns=list(COLUMNS)).astype(TYPES).assign(file=0)]
     kinds, classes = order.table["kind"].to_dict(), {*order.classes, NOTHING}
-    for file in sorted((order.folder / "answers").glob("*.jsonl")):
+    for number, file in enumerate(sorted((order.folder / "answers").glob("*.jsonl")), 1):
         with reading(file, "answers", "restore the file"):
             text = file.read_bytes()
             if sha256(text)[:12] != file.stem.partition("-")[2]:
@@ -257,7 +257,8 @@ def kept(order: Order) -> pd.DataFrame:
             if any(row["answer"] not in (classes if kinds[row["question"]] == "name" else _STATES)
                    for row in rows):  # fmt: skip
                 raise ValueError("an answer is not valid")
-            tables.append(pd.DataFrame(rows, columns=list(COLUMNS)).astype(TYPES))
+            table = pd.DataFrame(rows, columns=list(COLUMNS)).astype(TYPES)
+            tables.append(table.assign(file=number))
     answers = pd.concat(tables)
     answers["seconds"] = _numbers(answers, "seconds", DAY)
     # A later answer is a correction, or two processes received the same file at the same time.
@@ -626,19 +627,26 @@ class OrderState:
     @cached_property
     def _times(self) -> pd.DataFrame:
         """Columns kind, each (seconds per question and person) and most (`LONG` medians)."""
-        return self._timed(self.answers, ["kind"])
+        timed = self._timed(self.answers)
+        return timed.assign(most=LONG * timed.groupby("kind")["each"].transform("median"))
 
     @cached_property
     def _worked(self) -> pd.Series[float]:
-        """Seconds of each received answer with a time; a later round does not change them."""
-        times = self._timed(self.received, ["kind", "round"])
-        return times[["each", "most"]].min(axis=1)
+        """Seconds of each received answer with a time, cut at `LONG` medians of the answers of its
+        kind and round up to its file; what is received later does not change them."""
+        timed = self._timed(self.received).sort_values("file", kind="stable")
+        worked = timed["each"].copy()
+        for _, some in timed.groupby(["kind", "round"])["each"]:
+            files = timed["file"][some.index].to_numpy()
+            ends = np.searchsorted(files, files, "right")
+            medians = {end: np.median(some.iloc[:end]) for end in np.unique(ends)}
+            worked[some.index] = some.clip(upper=LONG * np.array([medians[end] for end in ends]))
+        return worked
 
     @staticmethod
-    def _timed(answers: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    def _timed(answers: pd.DataFrame) -> pd.DataFrame:
         each = answers["seconds"] / answers["shared"]
-        timed = answers[by].assign(each=each)[each >= FASTEST]
-        return timed.assign(most=LONG * timed.groupby(by)["each"].transform("median"))
+        return answers[["kind", "round", "file"]].assign(each=each)[each >= FASTEST]
 
     @cached_property
     def seconds(self) -> pd.Series[float]:
@@ -685,17 +693,11 @@ class OrderState:
 
     @cached_property
     def pay(self) -> pd.DataFrame:
-        """Dollars of each worker (rows) for each round (columns), in whole cents, as `earned`."""
-        earned = self.earned
-        cents = pd.Series(in_cents(earned.fillna(0)), earned.index).where(earned.notna())
-        return cents.unstack()
-
-    @cached_property
-    def earned(self) -> pd.Series[float]:
-        """Dollars of each worker for each round, rounds first, unrounded.
+        """Dollars of each worker (rows) for each round (columns), in whole cents.
 
         Answers that the price list prices in dollars, and the time of all others at its wage; nan
-        where there is neither.
+        where there is neither. Each amount is rounded alone and depends on no answers that are
+        received later, so that sums add up, and what was paid stays paid.
         """
         received, listed = self.received, price_list(self.order.settings.prices).once_set_up()
         keys, priced = ["worker", "round"], received["kind"].isin(_in_dollars(listed))
@@ -709,7 +711,7 @@ class OrderState:
         pairs = received[keys].drop_duplicates().sort_values("round", kind="stable")
         index = pd.MultiIndex.from_frame(pairs)
         dollars = pd.Series([fixed.get(pair, float("nan")) for pair in index], index, dtype=float)
-        return hourly.reindex(index).add(dollars, fill_value=0)
+        return hourly.reindex(index).add(dollars, fill_value=0).round(2).unstack()
 
     @cached_property
     def untimed(self) -> pd.DataFrame:

@@ -504,9 +504,7 @@ def _amounts(plan: Decision) -> Table:
         if half:
             rows.append(_amount(plan, "up to half", max(half, key=lambda one: one.median)))
         rows.append(_amount(plan, "this plan", chosen) | {"spend": dollars(total)})
-    if plan.project.target is None and (
-        not plan.purchase_needed or best.dollars > 1.02 * total
-    ):
+    if plan.project.target is None and (not plan.purchase_needed or best.dollars > 1.02 * total):
         rows.append(_amount(plan, "highest mAP", best))
     return _table("What other amounts give", rows)
 

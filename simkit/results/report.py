@@ -256,7 +256,8 @@ def _in_terminal(section: Section, width: int, wide: int) -> str:
         columns = zip(*table.rows, strict=True)
         rule = tuple(
             "-" * max(cell_len(clean(cell)) for cell in column)
-            if place in table.numbers and column[-1] else ""
+            if place in table.numbers and column[-1]
+            else ""
             for place, column in enumerate(columns)
         )
         rows = [*table.rows[:-1], rule, table.rows[-1]] if table.total else table.rows

@@ -8,6 +8,7 @@ import shlex
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -262,6 +263,7 @@ def test_the_files_of_those_who_have_open_questions_are_named(shell, tmp_path) -
 
 def test_what_rounds_and_people_cost_adds_up_to_the_cent(shell, project) -> None:
     everything = answers("a.jsonl", project).read_text().replace("6.0", "7.7")
+    everything = everything.replace('"seconds": 7.7', '"seconds": 77.0', 3)  # Ann made a pause
     for name, share in (("ann", 12), ("ben", 24), ("eve", 36)):
         file = Path(f"{name}.jsonl")
         lines = everything.replace('"ann"', f'"{name}"').splitlines()[share - 12 : share]
@@ -275,12 +277,23 @@ def test_what_rounds_and_people_cost_adds_up_to_the_cent(shell, project) -> None
     done = shell("receive", "project", "second.csv", "--json").json
     pay = [round(one["pay"], 2) for one in done["people"]]
     assert [one["pay"] for one in done["people"]] == pay  # whole cents
-    exact = (36 * 7.7 / 3 + len(rows) * 1.9) * 15 / 3600
     status = shell("status", "project", "--json").json
     spent = [row["dollars"] for row in status["rounds"]]
-    assert round(sum(spent), 2) == status["spent"] == round(exact, 2) == round(sum(pay), 2)
-    assert spent == pytest.approx([36 * 7.7 / 3 * 15 / 3600, len(rows) * 1.9 * 15 / 3600], abs=0.01)
+    seconds = np.array([24, 12, 12]) * 7.7 / 3, np.array([len(rows) * 1.9])  # a pause is cut
+    each = [(times * 15 / 3600).round(2).sum() for times in seconds]
+    assert spent == pytest.approx(each)  # each person's pay is rounded alone
+    assert round(sum(spent), 2) == status["spent"] == round(sum(pay), 2)
     said = shell("receive", "project").out
     (total,) = re.findall(r"all +\d+ +\$([\d.]+) +\$([\d.]+) +\$([\d.]+)", said)
     assert [*map(float, total)] == [*spent, status["spent"]]
     assert f"${spent[1]:.2f}" in shell("status", "project").out
+    # Slow answers that come later would cut less of a pause; pay for earlier answers stays.
+    before = {one["name"]: one["pay"] for one in done["people"]}
+    late = answers("late.jsonl", project).read_text().replace('"ann"', '"dan"').replace("6.0", "600")
+    Path("late.jsonl").write_text(late)
+    done = shell("receive", "project", "late.jsonl", "--json").json
+    after = {one["name"]: one["pay"] for one in done["people"]}
+    assert {**after, **before} == after and {*after} - {*before} == {"dan"}
+    status = shell("status", "project", "--json").json
+    assert round(sum(after.values()), 2) == status["spent"]
+    assert status["rounds"][1]["dollars"] == spent[1]
