@@ -81,10 +81,10 @@ class Options:
     export : ORDER
         Only write the last round of this order again, in the forms of --to.
     for_ : NAME
-        With --export and --in-place-of: who takes over the open questions of the annotator who
-        leaves. [default of --to: the forms of the old files]
+        With --export: who gets files with the open questions that no annotator has, or with
+        those of the annotator --in-place-of. [default of --to: the forms of the old files]
     in_place_of : NAME
-        The annotator who leaves.
+        With --for: the annotator who leaves.
     out : FOLDER
         The new order's folder. [default: order1]
     """
@@ -148,8 +148,8 @@ def command(request: Options) -> None:
     from simkit.orders.order_crowd import JoinedAnswers
     from simkit.orders.rounds import file_names, round_of, write_round
 
-    replacing = {"--for": request.for_, "--in-place-of": request.in_place_of}
-    options.needs(replacing, "--export ORDER", request.export)
+    giving = {"--for": request.for_, "--in-place-of": request.in_place_of}
+    options.needs(giving, "--export ORDER", request.export)
     if request.export is not None:
         _export(request)
         return
@@ -217,10 +217,9 @@ def _export(request: Options) -> None:
         if name not in ("settings", "part", "export", "for_", "in_place_of", "to", "image_root"):
             options.only_one({"--export": request.export, options.flag(name): value})
     options.needs({"--in-place-of": request.in_place_of}, "--for NAME", request.for_)
-    options.needs({"--for": request.for_}, "--in-place-of NAME", request.in_place_of)
     order = Order.read(request.export)
     if request.for_ is not None:
-        _replace(OrderState.of(order), request)
+        _hand_over(OrderState.of(order), request)
         return
     if not request.to:
         raise BadInput("--export writes an order in further forms; name them with --to, such as "
@@ -233,21 +232,22 @@ def _export(request: Options) -> None:
         f"{quote(str(order.folder))} FILE")  # fmt: skip
 
 
-def _replace(state: OrderState, request: Options) -> None:
-    """Give somebody's open questions to somebody else."""
+def _hand_over(state: OrderState, request: Options) -> None:
+    """Give somebody the open questions of another annotator, or those that nobody has."""
     from simkit.orders.receiving import OrderState
-    from simkit.orders.rounds import replace_annotator
+    from simkit.orders.rounds import hand_over
 
-    assert request.for_ is not None and request.in_place_of is not None
-    name, leaver = request.for_, request.in_place_of
-    given, files, removed = replace_annotator(state, leaver, name, request.to, request.image_root)
+    assert request.for_ is not None
+    name, leaver = request.for_, request.in_place_of or ""
+    given, files, removed = hand_over(state, name, leaver, forms=request.to,
+                                      image_root=request.image_root)  # fmt: skip
     print_json({"order": state.order.id, "folder": str(state.order.folder), "files": files,
                 "removed": removed})  # fmt: skip
     own = sum(len(part.questions) for part in given if part.annotator)
-    say(f"{name} gets {own:,} open questions of {leaver}")
+    say(f"{name} gets {own:,} open questions {f'of {leaver}' if leaver else 'that nobody has'}")
     if any(not part.annotator for part in given):
-        say(f"{name} already has questions about some of these images, so somebody else has to "
-            "answer those in the files without a name")  # fmt: skip
+        say("others have to answer the questions in the files without a name, as a person answers "
+            "a question once")  # fmt: skip
     for file in files:
         say(f"wrote {file}")
     for file in removed:
@@ -465,7 +465,7 @@ def _largest(terms: RoundSettings, request: Options) -> bool:
 
 def say_repeated(order: Order) -> None:
     """Print the number, price and files of the questions that other people answer, too."""
-    from simkit.orders.annotators import again_files, files_of, parts, read
+    from simkit.orders.annotators import again_files, files_of, own_files, parts, read
 
     last = order.rounds[-1]
     each = last.answers[last.table["gold"] == 0]
@@ -487,7 +487,8 @@ def say_repeated(order: Order) -> None:
                 found = files_of(order.round_folder, part.suffix)
                 files = ", ".join(str(file) for _, file in found)
                 say(f"{names} are too few for {len(part.questions):,} of the questions: after "
-                    f"them, a further person is needed for {files}")  # fmt: skip
+                    f"them, a further person is needed for {files}; "
+                    f"{own_files(order)}")  # fmt: skip
 
 
 def say_annotators(state: OrderState) -> None:

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import join
 from typing import Any
 
 import numpy as np
@@ -238,35 +239,94 @@ def replaced(state: OrderState, leaver: str, name: str) -> dict[int, pd.DataFram
     check_name(name, "--for")
     if person(name) == person(leaver):
         raise BadInput(f"--for and --in-place-of are both {name}; name two people")
-    order, divisions, people = state.order, dict[int, pd.DataFrame](), dict[str, str]()
-    waiting = [*_waiting(state)]
+    order, divisions, people = state.order, dict[int, pd.DataFrame](), _divided(state.order)
+    gone, new = people.get(person(leaver)), people.get(person(name), name)
+    if gone is None:
+        known = f"its annotators are {', '.join(people.values())}" if people else _UNDIVIDED
+        raise BadInput(f"--in-place-of is {leaver}, who has no part of {order.folder}; {known}")
+    worker, waiting = pseudonyms_of(state, [new])[new], [*_waiting(state)]
     for number in range(1, len(order.rounds) + 1):
         if (division := read(order, number)) is None:
             continue
-        people |= {person(one): one for one in division["annotator"] if one}
-        gone, new = people.get(person(leaver)), people.get(person(name), name)
-        engaged, worker = _engaged(state, number), pseudonyms_of(state, [new])[new]
+        engaged = _engaged(state, number)
         held = _held(division, _asked(order, number)[0])
         held = held[~_taken(held) & (held["annotator"] == gone)]
-        rows = [
-            ("" if (image, worker) in engaged else new, image, nth, gone,
-             " ".join(map(str, asked["question"])))
-            for one, part, _, waits in waiting if one == number and part.annotator == gone
-            for (image, nth), asked in held[held["question"].isin(part.questions["question"][waits])
-                                            ].groupby(["image", "nth"], sort=False)
-        ]  # fmt: skip
-        if rows:
-            more = pd.DataFrame(rows, columns=[*COLUMNS, *REPLACED])
-            divisions[number] = pd.concat([division, more], ignore_index=True)
-    if person(leaver) not in people:
-        known = f"its annotators are {', '.join(people.values())}" if people else (
-            "nobody has a part of it, as it was ordered without --annotators"
-        )  # fmt: skip
-        raise BadInput(f"--in-place-of is {leaver}, who has no part of {order.folder}; {known}")
+        open_ = [part.questions["question"][waits] for one, part, _, waits in waiting
+                 if one == number and part.annotator == gone]  # fmt: skip
+        own = held[held["question"].isin(pd.concat(open_))] if open_ else held.head(0)
+        if len(own):
+            both = [(image, worker) in engaged for image in own["image"]]
+            own = own.assign(annotator=np.where(both, "", new), in_place_of=gone)
+            divisions[number] = _added(division, own)
     if not divisions:
         raise BadInput(f"{leaver} has no open question in {order.folder}, so nothing is left for "
                        f"{name}; leave the two options out")  # fmt: skip
     return divisions
+
+
+_UNDIVIDED = "nobody has a part of it, as it was ordered without --annotators"
+
+
+def joined(state: OrderState, name: str) -> dict[int, pd.DataFrame]:
+    """The divisions of the rounds in which a further annotator gets the questions that wait for an
+    answer and that no annotator has.
+
+    Parameters
+    ----------
+    state : OrderState
+    name : str
+        The further annotator, who has no part of the rounds yet.
+
+    Returns
+    -------
+    dict of int to DataFrame
+        As `divide`, by number of the round.
+
+    Raises
+    ------
+    BadInput
+        If no such question is left for `name`.
+    """
+    check_name(name, "--for")
+    order, divisions, people = state.order, dict[int, pd.DataFrame](), _divided(state.order)
+    new = people.get(person(name), name)
+    worker = pseudonyms_of(state, [new])[new]
+    for one in waiting(state):
+        division = read(order, one.round)
+        if one.part.annotator or division is None or new in {*division["annotator"]}:
+            continue
+        questions, engaged = one.part.questions[one.waits], _engaged(state, one.round)
+        held = _held(division, _asked(order, one.round)[0])
+        held = held[~_taken(held) & (held["annotator"] != "")]
+        numbers = held.groupby("question")["nth"].agg(set)
+        own = questions[[(image, worker) not in engaged for image in questions["image"]]]
+        if len(own):
+            nth = [min({*range(1, len(taken) + 2)} - taken) for taken in
+                   (numbers.get(question, set()) for question in own["question"])]  # fmt: skip
+            own = own.assign(annotator=new, in_place_of="", nth=nth)
+            divisions[one.round] = _added(division, own)
+    if not divisions:
+        why = "every question has its annotators" if people else _UNDIVIDED
+        raise BadInput(f"nothing of {order.folder} is left for {name}: {why}; to ask one more "
+                       "person, use --next with --ties or --answers")  # fmt: skip
+    return divisions
+
+
+def _divided(order: Order) -> dict[str, str]:
+    """The annotators of all divided rounds, by `person`."""
+    divisions = (read(order, number) for number in range(1, len(order.rounds) + 1))
+    return {person(name): name for division in divisions if division is not None
+            for name in division["annotator"].unique() if name}  # fmt: skip
+
+
+def _added(division: pd.DataFrame, held: pd.DataFrame) -> pd.DataFrame:
+    """A division with further rows, for questions with their annotators."""
+    by = ["annotator", "image", "nth", "in_place_of"]
+    texts = (
+        held["question"].astype(str).groupby([held[key] for key in by], sort=False).agg(" ".join)
+    )
+    more = texts.rename("questions").reset_index()
+    return pd.concat([division, more[[*COLUMNS, *REPLACED]]], ignore_index=True)
 
 
 def team(state: OrderState) -> list[str]:
@@ -362,6 +422,8 @@ class Waiting:
     ----------
     round : int
     part : Part
+    waits : (Q,) Series of bool
+        Which of the questions wait.
     free : tuple of str, optional
         Who of the annotators may answer some of a part without a name, because they neither have
         nor had these questions; None for other parts.
@@ -369,6 +431,7 @@ class Waiting:
 
     round: int
     part: Part
+    waits: pd.Series[bool]
     free: tuple[str, ...] | None = None
 
 
@@ -381,7 +444,7 @@ def waiting(state: OrderState) -> list[Waiting]:
         division = read(order, number)
         for one, part, worker, waits in _waiting(state):
             if one == number and waits.any():
-                found += [Waiting(number, part)] * (worker not in state.aside)
+                found += [Waiting(number, part, waits)] * (worker not in state.aside)
                 lacking = lacking.sub(waits[waits].astype(int), fill_value=0)
         for part in parts(order, number, division):
             if part.annotator:
@@ -401,7 +464,7 @@ def waiting(state: OrderState) -> list[Waiting]:
                     name for name in at_work
                     if any((image, workers[name]) not in engaged for image in images)
                 )  # fmt: skip
-            found.append(Waiting(number, part, free))
+            found.append(Waiting(number, part, wait, free))
     return found
 
 
@@ -427,7 +490,7 @@ def files_of(folder: Path, suffix: str) -> list[tuple[str, Path]]:
 
 def further_files(state: OrderState) -> str:
     """The files for further people with questions that wait, and who may answer them."""
-    texts = list[str]()
+    texts, alone = list[str](), False
     for one in waiting(state):
         if one.part.again:
             files = files_of(state.order.folder / f"round-{one.round}", one.part.suffix)
@@ -438,8 +501,15 @@ def further_files(state: OrderState) -> str:
                 text += " a second answer of a person to a question is left out)"
             elif one.free is not None:
                 text += " (every annotator has these images: a further person is needed)"
+            alone |= one.free == ()
             texts += [text] * bool(text)
-    return ", ".join(texts)
+    return ", ".join(texts) + (f"; {own_files(state.order)}" if alone and texts else "")
+
+
+def own_files(order: Order) -> str:
+    """How a further person gets files of their own for the questions that no annotator has."""
+    words = ["simkit", "order", "--export", str(order.folder), "--for", NEW]
+    return f"for a page of their own, put a name in place of {NEW}: {join(words)}"
 
 
 def _engaged(state: OrderState, number: int) -> set[tuple[int, str]]:

@@ -324,18 +324,22 @@ def export(order: Order, forms: Collection[str], image_root: str = "") -> list[s
     return _exported(order, forms, image_root, [part for part in parts if not part.left])
 
 
-def replace_annotator(
-    state: OrderState, leaver: str, name: str, forms: Collection[str] = (), image_root: str = ""
-) -> tuple[list[people.Part], list[str], list[str]]:
-    """Give the open questions of one annotator to another, in files of their own.
+def hand_over(
+    state: OrderState, name: str, leaver: str = "", *,
+    forms: Collection[str] = (), image_root: str = "",
+) -> tuple[list[people.Part], list[str], list[str]]:  # fmt: skip
+    """Give an annotator the open questions of somebody who leaves, or those that nobody has, in
+    files of their own.
 
     The old files are removed; answers to them still count.
 
     Parameters
     ----------
     state : OrderState
-    leaver, name : str
-        Who leaves, and who answers in their place.
+    name : str
+        Who gets the questions.
+    leaver : str
+        In whose place; by default, the questions are those that no annotator has.
     forms : collection of str
         As of `export`; by default those of the old files.
     image_root : str
@@ -353,10 +357,11 @@ def replace_annotator(
     Raises
     ------
     BadInput
-        As `annotators.replaced`.
+        As `annotators.replaced` and `annotators.joined`.
     """
     given, written, removed = list[people.Part](), list[str](), list[str]()
-    for number, division in people.replaced(state, leaver, name).items():
+    divisions = people.replaced(state, leaver, name) if leaver else people.joined(state, name)
+    for number, division in divisions.items():
         order = dataclasses.replace(state.order, rounds=state.order.rounds[:number])
         before = people.read(order, number)
         assert before is not None
@@ -365,15 +370,18 @@ def replace_annotator(
         old = [file for part in people.parts(order, number, before)
                if part.annotator == gone and not part.left
                for file in people.files_of(order.round_folder, part.suffix)]  # fmt: skip
+        whose = {*added["annotator"], *([] if gone else [""])}
         new = [part for part in people.parts(order, number, division)
-               if not part.left and part.annotator in {*added["annotator"]}
+               if not part.left and part.annotator in whose
                and part.in_place_of == gone * bool(part.annotator)]  # fmt: skip
         now = forms or {form for form, _ in old} or ("html",)
-        written += _exported(order, now, image_root, new)
-        written.append(str(people.write(order, division, order.round_folder)))
         for _, file in old:
             shutil.rmtree(file) if file.is_dir() else file.unlink()
             removed.append(str(file))
+        files = _exported(order, now, image_root, new)
+        files.append(str(people.write(order, division, order.round_folder)))
+        written += files
+        removed = [file for file in removed if file not in files]
         given += new
     return given, written, removed
 

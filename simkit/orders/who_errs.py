@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from shlex import join, quote
 
@@ -22,6 +22,7 @@ from simkit.quantities import exact_money
 
 THIRD = 40  # questions on which two people differ: enough to tell which of them errs
 IMAGES = 20  # images with all classes, about which three people answer to measure errors
+MOST_CLASSES = 3  # in a sentence
 _SAID = "no", "yes"
 
 
@@ -37,9 +38,7 @@ def errs(state: OrderState) -> dict[str, str]:
     name = {who: state.names.get(who, who) for who in state.people.index}
     for place, who in enumerate(workers):
         if own := [one for one in peers.named if one.worker == place]:
-            whole = [one for one in own if one.about is None] or own
-            said = [_contradiction(one, state.order.classes) for one in whole]
-            cases[who] = f"than the others: {name[who]} {', and '.join(said)}"
+            cases[who] = f"than the others: {name[who]} {_contradictions(own, state)}"
     for who, case in _wrong_on_gold(state.people, name).items():
         cases.setdefault(who, case)
     for one in state.worse_of_pairs:
@@ -59,11 +58,19 @@ def _about(c: int | None, classes: tuple[str, ...]) -> str:
     return "" if c is None else f" about {classes[c]}"
 
 
-def _contradiction(one: Contradiction, classes: tuple[str, ...]) -> str:
-    about, most = _about(one.about, classes), _SAID[1 - one.said]
-    return (f"said {_SAID[one.said]} on {one.against:,} of {one.disputed:,} disputed questions"
-            f"{about} where most said {most} ({one.expected:.0f} expected of people who are "
-            "equally good)")  # fmt: skip
+def _contradictions(own: Sequence[Contradiction], state: OrderState) -> str:
+    """Where a person contradicts most others: in all classes if that is clear, or in some."""
+    texts, classes = list[str](), state.order.classes
+    for one in [one for one in own if one.about is None] or own:
+        most = _SAID[1 - one.said]
+        among = [f"{of.against:,} of them about {classes[of.about]}" for of in own
+                 if one.about is None and of.about is not None and of.said == one.said]  # fmt: skip
+        texts.append(
+            f"said {_SAID[one.said]} on {one.against:,} of {one.disputed:,} disputed questions"
+            f"{_about(one.about, classes)} where most said {most} ({one.expected:.0f} expected of "
+            f"people who are equally good{''.join(f'; {text}' for text in among[:MOST_CLASSES])})"
+        )
+    return ", and ".join(texts[: 2 * MOST_CLASSES])
 
 
 def _wrong_on_gold(people: pd.DataFrame, name: Mapping[str, str]) -> dict[str, str]:

@@ -289,7 +289,9 @@ def test_what_rounds_and_people_cost_adds_up_to_the_cent(shell, project) -> None
     assert f"${spent[1]:.2f}" in shell("status", "project").out
     # Slow answers that come later would cut less of a pause; pay for earlier answers stays.
     before = {one["name"]: one["pay"] for one in done["people"]}
-    late = answers("late.jsonl", project).read_text().replace('"ann"', '"dan"').replace("6.0", "600")
+    late = (
+        answers("late.jsonl", project).read_text().replace('"ann"', '"dan"').replace("6.0", "600")
+    )
     Path("late.jsonl").write_text(late)
     done = shell("receive", "project", "late.jsonl", "--json").json
     after = {one["name"]: one["pay"] for one in done["people"]}

@@ -158,6 +158,7 @@ def test_only_files_with_open_questions_are_named_and_who_may_answer_them(tmp_pa
     assert page.to_answer(state) == str(folder / "page-again.html")
     assert len(state.of_others) == repeated
     free = " (every annotator has these images: a further person is needed)"
+    free += f"; {annotators.own_files(order)}"
     assert annotators.further_files(state) == f"{folder / 'page-again.html'}{free}"
 
 
@@ -302,13 +303,49 @@ def test_somebody_who_came_back_and_leaves_again_takes_no_questions_of_others_al
     assert annotators.team(OrderState.of(order)) == ["carl", "dan"]
 
 
+def test_a_further_person_gets_a_page_of_what_nobody_has(tmp_path, capsys):
+    words = [*WHOLE, "12", "--repeat", "0.5", "--annotators", "ann,ben", "--to", "html"]
+    order = ordered(tmp_path / "one", *words)
+    command = f"simkit order --export {order.folder} --for NEW"
+    assert f"for a page of their own, put a name in place of NEW: {command}\n" in (
+        capsys.readouterr().out
+    )
+    before, said = asked_of(order), rows(order, TRUTH)
+    lacking = before["question"][before["worker"] == ""].tolist()
+
+    def receive(name: str, questions: list[int]) -> None:
+        given = said[said["question"].isin(questions)].assign(worker=name)
+        keep(order, checked(order, given).answers)
+
+    receive("dan", lacking[:60])  # on the page for anybody
+    done = {*OrderState.of(order).answers["question"]}
+    assert code([*command.split()[1:-1], "zoe"]) == 0
+    out = capsys.readouterr().out
+    assert f"zoe gets {len(lacking) - 60:,} open questions that nobody has" in out
+    after = asked_of(order)
+    new = after[after["worker"] == "zoe"]
+    assert sorted(new["question"]) == sorted({*lacking} - done) and len(new) < len(lacking)
+    assert {*new["file"]} == {"questions-zoe-again.csv"}
+    assert (order.round_folder / "page-zoe-again.html").is_file()
+    team = ["ann", "ben"]  # whose files stay as they were
+    pd.testing.assert_frame_equal(*(table[table["worker"].isin(team)] for table in (before, after)))
+    for name in (*team, "zoe"):
+        receive(name, after["question"][after["worker"] == name].tolist())
+    state = OrderState.of(order)
+    assert not len(state.lacking) and state.answers["worker"].nunique() == 4
+    shown = [row for row in annotators.progress(state) if row["annotator"] == "zoe"]
+    assert [row["answered"] == row["images"] > 0 for row in shown] == [True]
+    assert code([*command.split()[1:-1], "eve"]) == 2
+    assert "every question has its annotators" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("who", "named"),
     [(["--for", "zoe", "--in-place-of", "nobody"], "ann, ben"),
      (["--for", "ben", "--in-place-of", "Ben"], "two people"),
      (["--for", "a-for-b", "--in-place-of", "ben"], "-for-"),
      (["--for", "zoe", "--in-place-of", "ann"], "no open question"),
-     (["--for", "zoe"], "--in-place-of"), (["--in-place-of", "ben"], "--for"),
+     (["--for", "zoe"], "every question has its annotators"), (["--in-place-of", "ben"], "--for"),
      (["--to", "csv", "--only", "x.csv"], "--only"), (["--to", "csv", "--keep", "0.3"], "--keep")],
 )  # fmt: skip
 def test_exports_that_are_impossible_are_refused(tmp_path, who, named, capsys):

@@ -206,7 +206,9 @@ def test_plans_say_what_wrong_test_labels_do_to_map(pilot):
     assert true.chosen.median == unknown.chosen.median
     # The share of errors alone, without what is corrected because test images are few.
     curves = erring.curves
-    measured = erring.evidence.class_ap[erring.evidence.alike_complete(*curves.best_of_pilot)].mean()
+    measured = erring.evidence.class_ap[
+        erring.evidence.alike_complete(*curves.best_of_pilot)
+    ].mean()
     one, other = (
         float(one.on_new_images(np.array([measured]))[0])
         for one in (erring.evidence.test, erring.evidence.test.supposing((0.0, 0.0)))
