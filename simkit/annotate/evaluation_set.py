@@ -173,9 +173,8 @@ def half_width(
     *,
     drawn: bool = False,
     level: float | NDArray[np.float64] = 0.5,
-    confidence: float = 0.95,
 ) -> float:
-    """Half-width of the confidence interval of one model's mAP, in points; at most 99.
+    """Half-width of the 95 % confidence interval of one model's mAP, in points; at most 99.
 
     Parameters
     ----------
@@ -185,8 +184,6 @@ def half_width(
         Whether the set is still to be drawn, so that these numbers vary.
     level : float or (L,) array
         Expected AP; 0.5 has the largest variance.
-    confidence : float
-        Confidence level of the interval.
 
     Returns
     -------
@@ -204,7 +201,7 @@ def half_width(
     interval holds the mAP of 93 to 98 % of sets with the true AP as level, and of 97 % or more with
     0.5; its centre is the mean over such sets, which is above the mAP on many images.
     """
-    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    z = NormalDist().inv_cdf(0.975)
     levels = np.broadcast_to(np.asarray(level, np.float64), positives.shape)
     return min(
         UNKNOWN, 100 * z * _deviation(np.asarray(positives, np.float64), levels, drawn=drawn)

@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 Labels = NDArray[np.int8]
 PROBABILITIES = (0.9, 0.7, 0.5, 0.3, 0.1)
 FIRST = 5  # classes of an image, the surest first
+_CONFIDENCE = 0.95  # of `sure_threshold`
 GROWTH = 1.25  # of the sets of pairs that `sure_threshold` tests in turn
 
 
@@ -108,15 +109,13 @@ def _ranks(scores: Floats) -> NDArray[np.int64]:
     return np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
 
 
-def sure_threshold(
-    scores: Floats, labels: Labels, *, present: bool, bound: float, confidence: float = 0.95
-) -> float | None:
+def sure_threshold(scores: Floats, labels: Labels, *, present: bool, bound: float) -> float | None:
     """The widest threshold, a probability, at which at most the share `bound` of labels is wrong.
 
     Pairs are ranked, the surest first. Sets of growing size are tested in turn, from the sample
-    size of the scheme `machine` to half of all pairs, until one does not show at the level
-    `confidence` that at most `bound` of its pairs are wrong. The sequence is fixed beforehand and
-    ends with the first failure, so the tests need no correction for multiplicity.
+    size of the scheme `machine` to half of all pairs, until one does not show at a confidence of
+    95 % that at most `bound` of its pairs are wrong. The sequence is fixed beforehand and ends with
+    the first failure, so the tests need no correction for multiplicity.
 
     Parameters
     ----------
@@ -134,12 +133,12 @@ def sure_threshold(
     sign, usable = (1 if present else -1), (labels != 0) & (scores > MISSING)
     sure = np.where(usable, sign * scores, -np.inf)
     ranked, wrong = np.sort(sure[usable])[::-1], labels == -sign
-    size, shown = float(sample_size(bound, confidence)), None
+    size, shown = float(sample_size(bound, _CONFIDENCE)), None
     while size <= len(ranked) / 2:
         start = float(ranked[int(size) - 1])
         taken = usable & (sure >= start)
         right, of = (x.sum(axis=1).astype(float)[:, None] for x in (taken & wrong, taken))
-        if interval(right, of, level=2 * confidence - 1)[1][0] > bound:
+        if interval(right, of, level=2 * _CONFIDENCE - 1)[1][0] > bound:
             break
         shown, size = start, size * GROWTH
     if shown is None:

@@ -42,7 +42,7 @@ def of_tensor(values: Any) -> Any:
     return coo_array((entries.values().numpy(), places), shape=tuple(entries.shape))
 
 
-def presence(values: Any, minus: Minus = "", what: str = "a truth") -> Any:
+def presence(values: Any, minus: Minus = "") -> Any:
     """Labels as people have them: sparse ones unchanged, others as (N, L) int8.
 
     Parameters
@@ -51,8 +51,6 @@ def presence(values: Any, minus: Minus = "", what: str = "a truth") -> Any:
         Numbers, bools or texts of a table; -1 as explained at `Truth.of`.
     minus : {"", "absent", "unknown"}
         Meaning of -1.
-    what : str
-        Name of an array in messages.
 
     Returns
     -------
@@ -70,12 +68,12 @@ def presence(values: Any, minus: Minus = "", what: str = "a truth") -> Any:
     values = of_tensor(values)
     if issparse(values):
         return values
-    codes = states(values, what)
+    codes = states(values, "a truth")
     if is_frame(values):
         _check_columns(values)
     elif (codes == -1).any() and (not minus or (minus == "absent" and (codes == 0).any())):
         raise BadInput(
-            f"{what} holds -1, which may mean absent or unknown: 0 (absent), 1 (present) and nan "
+            "a truth holds -1, which may mean absent or unknown: 0 (absent), 1 (present) and nan "
             'are expected; add minus="unknown", or minus="absent" if nothing is 0, or translate '
             "codes in which 0 is unknown: present = codes == 1, known = codes != 0"
         )
