@@ -27,6 +27,7 @@ IMAGES, ASSURANCE, MACHINE, SET_UP = "images", "quality assurance", "machine", "
 MOST = 10**9  # of seconds, dollars, people
 SLOWEST = 120.0  # seconds that people take for a question about a class, at most
 _DEAREST = 500.0  # dollars an hour
+AT_WAGE = ":wage="  # in the name of a list at another wage
 BY_USER = "set by the user"  # source of a wage that replaces that of a price list
 _MONEY = ("wage", "setup", "setup_class", "machine", "dollars")
 _POINT = 'numbers have a decimal point, as in 15.5, and text is in quotation marks, as in "page"'
@@ -257,7 +258,7 @@ def prices(name: Prices | AnyPath) -> Prices:
         A shipped list, or the path of a TOML file, which ends in .toml: title, workers, wage,
         set-up and quality assurance, a table for each kind of question and one for loading an
         image, as prices.toml shows; `like = "google"` takes over what the file leaves out from
-        that preset. A list is returned as it is.
+        that preset. `hourly:wage=22` is a list at another wage. A list is returned as it is.
 
     Returns
     -------
@@ -276,6 +277,9 @@ def prices(name: Prices | AnyPath) -> Prices:
     if isinstance(name, Prices):
         return name
     text = str(name)
+    usual, at, wage = text.partition(AT_WAGE)
+    if at:
+        return replace(prices(usual).at_wage(wage), name=text)
     if text.lower() in _shipped():
         listed = preset(text.lower())
     elif text.lower().endswith(".toml"):
@@ -339,7 +343,9 @@ def _from_tables(values: dict[str, Any], name: str, where: str) -> Prices:
     with located(where):
         if "like" in values:
             changes = {key: value for key, value in values.items() if key != "like"}
-            like = str(values["like"]).lower()
+            like, at, wage = str(values["like"]).lower().partition(AT_WAGE)
+            if at:
+                changes.setdefault("wage", wage)
             if like not in _shipped():
                 raise BadInput(f"like: {unknown('price list', like, _shipped())}")
             # The preset's source does not apply to changed numbers, nor its date to new prices.

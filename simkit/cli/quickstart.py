@@ -39,6 +39,7 @@ SHOWN = 3  # images named in a line
     "simkit.orders.project.Project", budget=options.DOLLARS, prices=options.PRICES,
     answers=options.COUNT, repeat=options.Quantity("share", share_or_none), seed=click.INT,
 )  # fmt: skip
+@options.of("simkit.planning.costs.Staff", wage=options.DOLLARS)
 @options.json
 def command(
     spec: str,
@@ -51,6 +52,7 @@ def command(
     weights: str | None,
     out: Path = Path("project"),
     prices: str,
+    wage: float | None,
     to: tuple[Literal["html", "csv", "jsonl", "label-studio"], ...],
     image_root: str,
     annotators: str | None,
@@ -92,7 +94,7 @@ def command(
     if backbone is not None:
         settings["backbone"] = backbone
         settings["weights"] = projects.absolute_path(weights) if weights else ""
-    settings["prices"] = projects.absolute_path(prices)
+    settings["prices"] = _at_wage(projects.absolute_path(prices), wage)
     settings["per_image"] = per_image or min(2.0, len(classes) / 2)
     project = projects.Project(out, spec, classes, **settings)
     if project.unlabelled:
@@ -116,6 +118,17 @@ def command(
     _print_pictures(table, data.name, backbone, project)
     _print_order(project, plan, order, bill, files)
     print_json(_facts(table, order, bill, files))
+
+
+def _at_wage(prices: str, wage: float | None) -> str:
+    """The name of a price list at a wage, which the orders and plans of a project repeat."""
+    from simkit.annotate.prices import AT_WAGE
+
+    if wage is None:
+        return prices
+    if prices.endswith(".toml"):
+        raise BadInput(f"wage belongs in your price list; write wage = {wage:g} in {prices}")
+    return f"{prices}{AT_WAGE}{wage:.15g}"
 
 
 def _checked(data: Dataset, split: str, net: Any) -> pd.DataFrame:
@@ -248,19 +261,27 @@ def _print_order(
         dollars = bill.dollars - plan.set_up  # with the answers of further people
         plan = replace(plan, dollars=dollars, share=dollars / project.budget)
         say(
-            f"{plan.recommendation} This pilot measures mAP to ±{plan.half_width:.1f} points, "
-            f"if an image shows {project.per_image:g} classes on average (--per-image), and leaves "
+            f"{plan.recommendation} This pilot measures mAP (of 100 images that a model picks for "
+            f"a class, so many are right) to ±{plan.half_width:.1f}, if an image shows "
+            f"{project.per_image:g} classes on average (--per-image), and leaves "
             f"{exact_money(project.budget - bill.dollars)} of the budget."
         )
+        if (rest := bill.dollars * (N / asked - 1)) <= project.budget - bill.dollars:
+            everything = f"simkit order --next {quote(str(order.folder))} --images {N}"
+            say(f"To label everything instead, order the other {N - asked:,} images as well, for "
+                f"about {exact_money(rest)}: {everything}")  # fmt: skip
     chosen = "" if asked == N else ", chosen at random"
     time = "" if bill.seconds is None else f", {duration(bill.seconds)} of work"
+    answers, swept = int(order.table["answers"].sum()), project.price_list.rates["sweep"]
+    if swept.per == "question" and swept.dollars is None:
+        time += (f" ({answers:,} answers x {swept.seconds:g} s at ${project.price_list.wage:g} an "
+                 "hour)")  # fmt: skip
     say(
         f"{order.folder.name}: {len(order.table):,} questions, all {L} classes of "
         f"{images}{chosen}; {exact_money(bill.dollars)} of {exact_money(project.budget)} at "
         f"{project.prices} prices{time}"
     )
-    rates = project.price_list.rates
-    swept, alone = rates["sweep"], rates.get("verify", rates["sweep"])
+    alone = project.price_list.rates.get("verify", swept)
     if L < PAGE and "91 classes" in swept.source and (alone.seconds or 0) > (swept.seconds or 0):
         most = simkit.cost(order.effort(order.table), _dear(project))
         say(f"a class took {swept.seconds:.1f} s with 91 on a page, and {alone.seconds:.1f} s "

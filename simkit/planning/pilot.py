@@ -159,6 +159,11 @@ class PilotPlan(Readable):
         return _text(TEXTS["recommendation"], plan=self)
 
     @property
+    def everything(self) -> str:
+        """How to label all images at once; "" if the budget does not pay for it."""
+        return _text(TEXTS["everything"], plan=self)
+
+    @property
     def grids(self) -> tuple[str, ...]:
         """Grids for `simkit compare` as TOML, one for all schemes with the same budgets."""
         alike: dict[tuple[float, ...], list[str]] = {}

@@ -159,8 +159,8 @@ def _range(plan: Decision, map: Array) -> str:
     """The interval, and how often such intervals held within the pilot."""
     test, held = plan.backtest, ""
     if test is not None:
-        held = f"; tested on the pilot, {test.held * test.cells:.0f} of {test.cells} held"
-    return f"{_band(map)} mAP (90% interval{held})."
+        held = f" ({test.held * test.cells:.0f} of {test.cells} such ranges held within the pilot)"
+    return f"{_band(map)} mAP with 90% probability{held}."
 
 
 def _band(map: Array) -> str:

@@ -169,15 +169,19 @@ def test_many_images_begin_with_a_pilot(shell, tmp_path) -> None:
     plan = Project.read("project").pilot(700)
     assert plan is not None
     assert order.table["image"].nunique() == plan.images + plan.test_images == 233
-    assert "label 175 images completely for training and 58 for testing" in done.out
+    assert "Label 175 images completely for training and 58 for testing" in done.out
     assert Project.read("project").data == f"folder:{tmp_path}/photos,labels=none"
-    assert "Label everything" in done.out and "This pilot measures mAP" in done.out
+    assert "This pilot measures mAP" in done.out
     bill = cost(order.effort(order.table), "hourly").dollars
     assert done.out.count(f"${bill:.2f}") == 2  # in the recommendation and the bill
     assert f"leaves ${50 - bill:.2f}" in done.out
     answers = order.table["answers"]
     most = 1.0 * answers.sum() * 15 / 3600  # a second for each answer
     assert f"with 3 expect up to ${most:.2f}, {answers.sum() / 60:.1f} minutes of work" in done.out
+    count, seconds, wage = re.search(
+        r"\(([\d,]+) answers x ([\d.]+) s at \$(\d+) an h", done.out
+    ).groups()
+    assert int(count) * float(seconds) * int(wage) / 3600 == pytest.approx(bill, abs=0.005)
     once = cost(order.effort(order.table.assign(answers=1)), "hourly").dollars
     assert f"to measure errors (${bill - once:.2f} of the price): " in done.out
     repeated = order.table[order.table["answers"] == 3]["image"].nunique()
@@ -187,6 +191,28 @@ def test_many_images_begin_with_a_pilot(shell, tmp_path) -> None:
     assert "--repeat 15% asks about 33 images" in few.out
     poor = shell("quickstart", "photos", "--classes", "names.txt", "--budget", 1, "--out", "poor")
     assert poor.code == 2 and "raise it to $" in poor.err and not Path("poor").exists()
+    everything = re.search(r"for about \$([\d.]+): simkit (order .*)", done.out)
+    rest = shell(*shlex.split(everything[2]), "--json")
+    assert rest.code == 0, rest.err
+    order = Order.read("project/order1")
+    assert order.table["image"].nunique() == 700
+    whole = cost(order.effort(order.table), "hourly").dollars
+    assert bill + float(everything[1]) == pytest.approx(whole, rel=0.02)
+
+
+def test_a_wage_is_that_of_all_later_commands(shell, tmp_path) -> None:
+    photographs(tmp_path / "photos", 700)
+    assert start(shell, "--wage", "$30").code == 0
+    project, order = Project.read("project"), Order.read("project/order1")
+    dear, usual = (cost(order.effort(order.table), one) for one in (project.price_list, "hourly"))
+    assert project.price_list.wage == 30 and dear.dollars == pytest.approx(2 * usual.dollars)
+    assert order.settings.prices == project.prices == "hourly:wage=30"
+    assert "(at hourly:wage=30 prices)" in shell("status", "project").out
+    # Prices that are measured are written like those of the project.
+    (tmp_path / "ours.toml").write_text('like = "hourly:wage=30"\nworkers = 1\n')
+    assert cost(order.effort(order.table), "ours.toml").dollars == dear.dollars
+    refused = start(shell, "--wage", 30, "--prices", "ours.toml", "--out", "other")
+    assert refused.code == 2 and "write wage = 30 in" in refused.err
 
 
 def test_a_budget_below_a_pilot_is_told_an_order_that_it_pays_for(shell, tmp_path) -> None:

@@ -109,8 +109,8 @@ def test_at_most_a_third_of_the_images_and_no_more_than_all_of_them() -> None:
     plan = made(images=1200)
     assert plan.images + plan.test_images == 400 and plan.remaining == 800
     assert plan.rest == pytest.approx(800 * CAREFUL, abs=0.01)
-    assert plan.recommendation.startswith("Label everything: complete labels of all 1,200")
-    assert "$100.00" in plan.recommendation
+    assert "the 1,200 images cost $100.00: `simkit order --data" in plan.everything
+    assert "--scheme full-subset --prices careful`" in plan.everything and not made().everything
     assert "--images 800" in plan.then[-1]
     assert made(1e9).images == 6000  # and no budget makes it large
 

@@ -26,6 +26,8 @@ from simkit.planning.choose import (
     backtest,
     candidates,
     choose,
+    first_part,
+    narrowed,
 )
 from simkit.planning.choose import next_measurement as next_one
 from simkit.planning.costs import count, wrong_labels
@@ -378,6 +380,31 @@ def test_the_next_measurement_is_the_cheapest_that_probably_changes_the_choice()
     assert next_one(Choice(chosen, chosen, (poor[0],), (chosen, small))) is None
     third = Choice(chosen, chosen, (*poor[1:], rival), (chosen, small))
     assert next_one(third) is None  # only the next two options are considered
+
+
+def test_a_first_part_is_the_cheapest_that_halves_the_range(pilot):
+    """Planted: the gain of a part has a known correlation with that of the whole."""
+    rng, curves = np.random.default_rng(5), curves_of(pilot)
+    common, own = rng.normal(size=(2, len(curves.floor)))
+
+    def part(dollars, r, scheme="full-subset"):
+        gain = 0.1 * (r * common + np.sqrt(1 - r**2) * own)
+        return purchase(scheme, dollars, curves.floor + 0.2 + gain, times=dollars / 10)
+
+    whole = replace(part(80, 1.0), map=0.6 + 0.05 * common)
+    parts = [part(1, 0.99), part(4, 0.2), part(8, 0.95), part(16, 0.99), part(24, 1.0)]
+    widths = [narrowed(one, whole, curves) for one in parts]
+    assert widths[1] == pytest.approx(np.sqrt(1 - 0.2**2), abs=0.03)
+    assert widths[2] == pytest.approx(np.sqrt(1 - 0.95**2), abs=0.05) and widths[2] < 0.5
+
+    def found(*some):
+        return first_part(Choice(whole, whole, (), (whole, *some)), curves)
+
+    assert found(*parts) is parts[2]  # 1 dollar is too small an order, and 4 tell nothing
+    assert found(parts[1], parts[4]) is None  # which costs more than a quarter
+    some = part(18, 0.6)  # by a fifth
+    assert found(parts[1], some) is some and narrowed(some, whole, curves) > 0.5
+    assert found(part(8, 0.95, "rpa")) is None
 
 
 TRUST = {  # changes of the evidence, of the purchase and of the back-test: grade and reason
