@@ -42,12 +42,17 @@ def interval(right: Floats, of: Floats, level: float = 0.95) -> tuple[Floats, Fl
     several = of.max(axis=0, initial=0) > 1
     number = np.where(several & (between > 0), np.minimum(alone, total), total)
     number = np.where(several & (images == 1), 1, number)
+    return exact_interval(share, number, level)
+
+
+def exact_interval(share: Floats, number: Floats, level: float = 0.95) -> tuple[Floats, Floats]:
+    """Lower and upper ends of shares of `number` independent cases, nan where it is 0."""
     tail = (1 - level) / 2
     with np.errstate(invalid="ignore"):
         low = beta.ppf(tail, share * number, (1 - share) * number + 1)
         high = beta.isf(tail, share * number + 1, (1 - share) * number)
     low, high = np.where(share == 0, 0, low), np.where(share == 1, 1, high)
-    return np.where(total > 0, low, np.nan), np.where(total > 0, high, np.nan)
+    return np.where(number > 0, low, np.nan), np.where(number > 0, high, np.nan)
 
 
 def depths(scores: Floats) -> Iterator[tuple[str, NDArray[np.bool_]]]:

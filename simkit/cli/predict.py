@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -97,6 +98,8 @@ def command(
             reason = f"not evaluated: {error}"
     print_json(facts | ({"evaluation": made.to_json()} if made else {}))
     say(f"wrote {out} ({N:,} images, {L:,} classes)")
+    if trained.thresholds:
+        say(f"a class is present from its threshold on: simkit show {quote(str(model))}")
     say(made.text(width=width(), details=details) if made else reason, nl=bool(made or reason))
     if made and report is not None:
         write_page(made, report)

@@ -16,13 +16,14 @@ import simkit
 from simkit.cli import options
 from simkit.cli.hierarchy import LINES
 from simkit.cli.hierarchy import show as show_hierarchy
-from simkit.cli.output import counts_line, facts_of, print_json, say, write_figure
+from simkit.cli.output import counts_line, facts_of, print_json, say, table, write_figure
 from simkit.errors import BadInput, examples
 from simkit.registry import short
 
 if TYPE_CHECKING:
     from simkit.history import History
 
+SHOWN = 40  # classes whose thresholds are printed
 _COCO = rb'"(images|annotations)"\s*:\s*\['
 
 
@@ -201,7 +202,7 @@ def _folder(path: Path) -> dict[str, Any]:
 
 
 def _model(path: Path) -> dict[str, Any]:
-    from simkit.learn.trained import SETS_THRESHOLDS, describe
+    from simkit.learn.trained import SETS_THRESHOLDS, describe, thresholds_from
     from simkit.results.test_split import in_words
 
     facts = describe(path)
@@ -212,15 +213,21 @@ def _model(path: Path) -> dict[str, Any]:
     network = settings.get("backbone") or "not named by the features"
     say(f"trained on: {settings.get('data', 'arrays')}; network: {network}")
     if facts["scored"]:
-        say(f"mAP: {in_words(facts['scored'])}")
+        say(f"scored: {in_words(facts['scored'])}")
     if facts["validation"] is not None:
         say(f"mAP on validation labels: {100 * facts['validation']:.1f}")
-    say(
-        f"thresholds: logits from {min(places):.2f} to {max(places):.2f}, with the highest F1 on "
-        f"{facts['thresholds_from']:,} images of val"
-        if places
-        else f"thresholds: logit 0, probability 1/2, for every class; {SETS_THRESHOLDS}"
-    )
+    if places:
+        N = len(facts["names"])
+        shown = facts["thresholds_present"] or [None] * N  # not in models of version 0.2
+        about = thresholds_from(facts["thresholds_from"], facts["thresholds_how"])
+        say(f"thresholds: a class is present from this logit on, with the highest F1 on {about}:")
+        limits = ["never" if one is None else f"{one:.2f}" for one in facts["thresholds"]]
+        rows = [*zip(facts["names"], limits, shown, strict=True)]
+        table(["class", "threshold", "from present"], rows[:SHOWN])
+        if N > SHOWN:
+            say(f"and {N - SHOWN:,} more classes: thresholds in {path / 'model.json'}")
+    else:
+        say(f"thresholds: logit 0, probability 1/2, for every class; {SETS_THRESHOLDS}")
     rest = ("id", "epoch", "loss", "seed", "settings", "parents", "versions")
     _say_all({key: facts[key] for key in rest})
     return facts

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,8 +13,8 @@ import click
 
 import simkit
 from simkit.cli import options
-from simkit.cli.output import Advance, print_json, progress, say
-from simkit.errors import BadInput
+from simkit.cli.output import Advance, print_json, progress, say, table
+from simkit.errors import BadInput, examples
 from simkit.files import may_write, reading
 from simkit.registry import Range, build, short
 
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
     from simkit.learn.distributed import Team
     from simkit.learn.protocols import Protocol
     from simkit.learn.selection import TrainingProgress
-    from simkit.study.trial import Trial
+    from simkit.study.trial import Detailed, Trial
 
+SHOWN = 40  # classes in the table of thresholds
 EXACT = 500  # test images from which on mAP is printed with two decimals
 _OFTEN = ("epochs", "batch_size", "lr")  # settings with options of their own
 
@@ -287,11 +289,38 @@ def _means(done: Trial) -> str:
     return f"{leaves}, {over(done.map_all, 'classes', 'classes in all')}"
 
 
+def _print_decisions(detailed: Detailed) -> None:
+    """A table of the thresholds and what they decide about the scored images."""
+    from simkit.learn.trained import FEW_PRESENT
+    from simkit.study.evaluation import share
+
+    if not (rows := sorted(detailed.by_class, key=lambda one: -one.present)):
+        return
+    say("a class is present from its threshold (a logit) on; precision and recall on the scored "
+        "images, in percent, with 95% intervals:")  # fmt: skip
+    table(
+        ["class", "threshold", "from present", "scored present", "precision", "recall"],
+        [[one.name, "never" if isnan(one.threshold) else f"{one.threshold:.2f}", one.from_present,
+          one.present, *(share(vars(one), name) for name in ("precision", "recall"))]
+         for one in rows[:SHOWN]],
+    )  # fmt: skip
+    if len(rows) > SHOWN:
+        say(f"and {len(rows) - SHOWN:,} less frequent classes; all: --json")
+    few = [one.name for one in rows if one.from_present < FEW_PRESENT]
+    if few:
+        say(f"thresholds from fewer than {FEW_PRESENT} present labels, and so uncertain: "
+            f"{examples(few, 10)}")  # fmt: skip
+
+
 def _print(done: Trial) -> None:
+    from simkit.learn.trained import thresholds_from
     from simkit.results.test_split import in_words
 
     if not done.split:
         say("not scored: there are no labelled test images (field `scored` of the data)")
+        if done.trained.thresholds:
+            how = done.trained.thresholds_from, done.trained.thresholds_how
+            say(f"thresholds for decisions, not tested: from {thresholds_from(*how)}")
         return
     say(f"mAP {_means(done)} ({done.split} split, {done.images:,} images)")
     say(in_words(done.trained.scored).partition("; ")[2])
@@ -302,8 +331,10 @@ def _print(done: Trial) -> None:
             f"complete labels of {done.chosen_by:,} further images (split val) chose epoch "
             f"{done.trained.epoch}; they cost money too"
         )
-    for line in done.detailed.lines() if done.detailed else ():
-        say(line)
+    if done.detailed:
+        for line in done.detailed.lines():
+            say(line)
+        _print_decisions(done.detailed)
     if done.held_out:
         say(
             f"{done.held_out:,} further asked images are not trained on: they are held out for "

@@ -41,13 +41,23 @@ _BY_NAME = {"its own": None, **{word: word for word in (BEST, TIMM, "random")}} 
 _CURVES = (
     "losses", "validation", "validation_plain", "head_losses", "head_validation", "thresholds",
 )  # fmt: skip
+_FACTS = ("thresholds_from", "thresholds_how", "scored")
 
 
+VAL, CROSS_FITTED = "val", "cross-fitting"  # the images that determine thresholds
 # What sets thresholds, for messages about a model without them.
 SETS_THRESHOLDS = (
-    "simkit train --report chooses them on the val split (in a project, write val=0.2 for val=0 in "
-    "`scored` of a copy of its data.toml, and give that as --data; val is not trained on)"
+    "simkit train --report chooses them on the val split or, for heads without one, on training "
+    "images with labels of nearly all classes"
 )
+FEW_PRESENT = 10  # present labels below which a threshold is called uncertain
+
+
+def thresholds_from(images: int, how: str) -> str:
+    """The images that determined thresholds, in words."""
+    if how != CROSS_FITTED:
+        return f"{images:,} images of val"
+    return f"{images:,} completely labelled training images, each scored by a model without it"
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +80,12 @@ class Trained:
         The same for the epochs of the head alone.
     history
         Settings, seed, versions, and ids of labels and inputs.
-    thresholds, thresholds_from
+    thresholds, thresholds_from, thresholds_how
         (L,) logits from which on a class is predicted present (nan: never), with the highest F1 on
-        so many images of the val split; empty and 0 without any.
+        so many images of the val split or, by "cross-fitting", of the training images, which models
+        without these images scored; empty and 0 without any.
+    thresholds_present
+        (L,) number of these images that show each class.
     scored
         By `simkit train`: `split`, its `images` and `classes` with an AP, `map` in [0, 1], and
         `expected`, `low` and `high` of mAP on new images; empty if it was not scored. Where the
@@ -93,6 +106,8 @@ class Trained:
     head_validation: tuple[float, ...] = ()
     thresholds: tuple[float, ...] = ()
     thresholds_from: int = 0
+    thresholds_how: str = VAL
+    thresholds_present: tuple[int, ...] = ()
     scored: Mapping[str, Any] = field(default_factory=dict)
 
     def scores(
@@ -203,6 +218,8 @@ class Trained:
             "epoch": self.epoch,
             **curves,
             "thresholds_from": self.thresholds_from,
+            "thresholds_how": self.thresholds_how,
+            "thresholds_present": list(self.thresholds_present),
             "scored": dict(self.scored),
             "history": json.loads(self.history.to_json()),
             "tensors": file_digest(target / "model.safetensors"),
@@ -254,7 +271,8 @@ class Trained:
                 for name in _CURVES
             }
             history = History.from_json(json.dumps(facts["history"]))
-            values |= {key: facts[key] for key in ("thresholds_from", "scored") if key in facts}
+            values |= {key: facts[key] for key in _FACTS if key in facts}
+            values["thresholds_present"] = tuple(facts.get("thresholds_present", ()))
             return Trained(model, method, state, classes, facts["epoch"], history=history, **values)
 
 
@@ -273,6 +291,8 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
             "scored": facts.get("scored", {}),
             "thresholds": facts.get("thresholds", []),
             "thresholds_from": facts.get("thresholds_from", 0),
+            "thresholds_how": facts.get("thresholds_how", VAL),
+            "thresholds_present": facts.get("thresholds_present", []),
             "seed": history.seed,
             "settings": history.settings,
             "parents": list(history.parents),

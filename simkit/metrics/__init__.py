@@ -11,7 +11,15 @@ from simkit.metrics.ap import (
     present_counts,
 )
 from simkit.metrics.pointing import pointing_game, pointing_hits
-from simkit.metrics.thresholds import AtK, at_k, f1, f1_thresholds, precision_recall, top1
+from simkit.metrics.thresholds import (
+    AtK,
+    at_k,
+    decisions,
+    f1,
+    f1_thresholds,
+    precision_recall,
+    top1,
+)
 
 __all__ = [
     "AtK",
@@ -19,6 +27,7 @@ __all__ = [
     "at_k",
     "average_precision",
     "class_groups",
+    "decisions",
     "f1",
     "f1_thresholds",
     "group_map",

@@ -57,7 +57,7 @@ def f1(
     convention for nan, as in `average_precision`. The mean, `mean_ap(f1(...))`, is mF1; with "spml"
     classes without present labels count as 0.
     """
-    hits, called, shown, counted = _counts(scores, present, thresholds, known)
+    hits, called, shown, counted = decisions(scores, present, thresholds, known)
     values = 2 * hits / np.maximum(called + shown, 1)
     return settled(values, shown, counted, convention)
 
@@ -70,14 +70,14 @@ def precision_recall(
     Precision is nan for a class that is never predicted or has no absent label, recall for one that
     never occurs.
     """
-    hits, called, shown, counted = _counts(scores, present, thresholds, known)
+    hits, called, shown, counted = decisions(scores, present, thresholds, known)
     measured = (called > 0) & (counted > shown)
     with np.errstate(invalid="ignore"):
         return hits / np.where(measured, called, np.nan), hits / np.where(shown, shown, np.nan)
 
 
-def _counts(scores: Any, present: Any, thresholds: Any, known: Any) -> NDArray[np.int64]:
-    """(4, L): numbers of true positives, predicted, present and known images."""
+def decisions(scores: Any, present: Any, thresholds: Any, known: Any = None) -> NDArray[np.int64]:
+    """(4, L) numbers of true positives, predicted, present and known images; see `f1`."""
     thresholds = series_by_name(scores, thresholds, 1, "thresholds: the classes")
     scores, present, known = scores_and_labels(scores, present, known)
     L = scores.shape[1]

@@ -516,7 +516,7 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
         return [
             "train", *(word for key, value in method.items() for word in (f"--{key}", str(value))),
             "--data", str(place / DATA), "--labels", str(place / LABELS),
-            *_network(project.backbone, project.weights), "--out", str(model.parent),
+            *_network(project.backbone, project.weights), "--report", "--out", str(model.parent),
         ]  # fmt: skip
     if SCORES not in current:
         return _predict(project, _values(model), project.data, SCORES)

@@ -1,6 +1,7 @@
-"""Scores of a pilot's images by models that have not seen them: what a search for more would meet.
+"""Scores of training images by models that have not seen them.
 
-Plans price schemes that look through a machine's candidates by these scores.
+A plan prices schemes that look through a machine's candidates by such scores of the pilot, and a
+model without validation images has its thresholds from them.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ from simkit.labels.partial import PartialLabels
 from simkit.learn import methods
 from simkit.learn.side_info import prepare
 from simkit.learn.train import train
-from simkit.progress import silent
+from simkit.progress import Progress, silent
 from simkit.study.grid import Grid
 from simkit.study.sources import StudyData
 from simkit.study.worker import Training
 
 FOLDS = 5
+NEARLY = 0.9  # share of the classes
 MOST = 10_000_000  # (image, class) places that are scored
 
 
@@ -53,7 +55,7 @@ def write_scores(folder: Path, references: pd.DataFrame, grid: Grid, data: Study
     history = History("compare", fitted, grid.seed, (truth.id,))
     if file.is_file() and PilotScores.read(file).history.to_json() == history.to_json():
         return
-    scores = cross_fitted(str(best), fitted, grid, data)
+    scores = of_pilot(str(best), fitted, grid, data)
     PilotScores(scores, truth, history).write(file)
 
 
@@ -63,28 +65,56 @@ def assumes(spec: str) -> bool:
     return scheme.unassuming(scores=True) != scheme
 
 
+def of_pilot(spec: str, fitted: dict[str, Any], grid: Grid, data: StudyData) -> NDArray[np.float32]:
+    """(N, L) scores of the training images by a method on their complete labels."""
+    truth, how = data.truth("train"), {"lr": fitted["lr"], "epochs": fitted["epochs"]}
+    settings = replace(grid.training(spec), select="last", **how)
+    run = Training(data, methods.make(spec), settings, seed=grid.seed)
+    labels = simulate(truth, FullSubset(), habits=grid.habits, seed=grid.seed)
+    return cross_fitted(run, labels, np.arange(truth.shape[0]))
+
+
+def complete_rows(labels: PartialLabels) -> NDArray[np.int64]:
+    """Rows of the images with labels of nearly all classes: people may be unsure about a few.
+
+    The labels of other images are those that a scheme asked for, such as classes that a search
+    found, so their shares of present labels differ from those of new images.
+    """
+    return np.flatnonzero(np.diff(labels.codes.indptr) >= NEARLY * labels.shape[1])
+
+
 def cross_fitted(
-    spec: str, fitted: dict[str, Any], grid: Grid, data: StudyData
+    run: Training, labels: PartialLabels, rows: NDArray[np.int64], progress: Progress = silent
 ) -> NDArray[np.float32]:
-    """(N, L) scores of the training images, each by a model of the other folds."""
-    method, truth = methods.make(spec), data.truth("train")
-    how = {"select": "last", "lr": fitted["lr"], "epochs": fitted["epochs"]}
-    settings = replace(grid.training(spec), **how)
-    codes = simulate(truth, FullSubset(), habits=grid.habits, seed=grid.seed).codes.toarray()
-    order = Chance.seeded(grid.seed).of("folds").permutation(truth.shape[0])
-    fold = order.rank(np.arange(truth.shape[0])) % FOLDS
-    scores = np.zeros(truth.shape, np.float32)
+    """(n, L) scores of n training images, each by a model without the labels of its fold.
+
+    Parameters
+    ----------
+    run : Training
+    labels : PartialLabels
+        Of the training images. Those that are not in `rows` are trained on in every fold.
+    rows : (n,) int
+        The images to score.
+    progress : callable
+        Called with (models done, models).
+    """
+    order = Chance.seeded(run.seed).of("folds").permutation(len(rows))
+    fold = order.rank(np.arange(len(rows))) % FOLDS
+    scores = np.zeros((len(rows), labels.shape[1]), np.float32)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # the same bytes for any number of cores
     try:
         for k in range(FOLDS):
-            run = Training(data, method, settings, seed=grid.seed)
-            others = (fold != k).astype(np.int8)
-            part = PartialLabels.of(codes * others[:, None], truth.images, truth.classes)
-            task = prepare(run.task(part), method, **run.options)
-            trained = train(task, method, progress=silent, **run.options)
-            scored = trained.scores(run.inputs("train"), precision=settings.precision)
-            scores[fold == k] = np.asarray(scored, np.float32)[fold == k]
+            others = np.ones(labels.shape[0], bool)
+            others[held := rows[fold == k]] = False
+            codes = labels.codes.multiply(others[:, None].astype(np.int8))
+            asked = labels.asked & others
+            part = PartialLabels.of(codes, labels.images, labels.classes, asked)
+            task = prepare(run.task(part), run.method, **run.options)
+            trained = train(task, run.method, progress=silent, **run.options)
+            scored = trained.scores(run.inputs("train"), precision=run.settings.precision)
+            scores[fold == k] = np.asarray(scored, np.float32)[held]
+            progress(k + 1, FOLDS)
     finally:
         torch.set_num_threads(threads)
     return scores

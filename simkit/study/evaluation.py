@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from torch import nn
 
 from simkit import metrics
+from simkit.annotate.score_precision import exact_interval
 from simkit.data import Dataset
 from simkit.data import open as open_data
 from simkit.data.dataset import Pictures
 from simkit.errors import BadInput, examples, note
 from simkit.learn.predict import predict, splits_of
-from simkit.learn.trained import SETS_THRESHOLDS, Trained
+from simkit.learn.trained import SETS_THRESHOLDS, Trained, thresholds_from
 from simkit.metrics.ap import LabelCounts, ap_of_classes
 from simkit.orders.page import address
 from simkit.progress import Progress, silent
@@ -56,14 +57,15 @@ class Evaluation(Readable):
     by_class
         A row for each class of the model that the data have: `present` and `absent` labels, `ap`
         (nan for classes without one), the model's `threshold`, `precision` and `recall` at it, and
-        `best_threshold`, with the highest F1 on these images. Thresholds are logits.
+        `best_threshold`, with the highest F1 on these images. Thresholds are logits. `_low` and
+        `_high` of precision and recall are the ends of their 95 % intervals.
     scores
         (N, L) logits of the evaluated images and classes.
     present, known
         (N, L) labels, and whether they count.
     thresholds_from
-        Number of images of the val split that determined the model's thresholds; 0: the model has
-        none, and each is 0, a probability of 1/2.
+        Number of images that determined the model's thresholds, in words `thresholds`; 0: the model
+        has none, and each is 0, a probability of 1/2.
     left_out
         A sentence about classes without an AP; "" if all have one.
     data, model
@@ -82,6 +84,7 @@ class Evaluation(Readable):
     left_out: str
     data: str
     model: str
+    thresholds: str
     _pictures: Sequence[tuple[Pictures, int]] = ()
 
     @property
@@ -123,7 +126,7 @@ class Evaluation(Readable):
     def page(self) -> Page:
         """The page: the answer, the worst and the best classes, and the details."""
         expected, ranked = self.expected, self.by_class["ap"].dropna().sort_values(kind="stable")
-        how = f"chosen on {self.thresholds_from:,} images of val" if self.thresholds_from else (
+        how = f"chosen on {self.thresholds}" if self.thresholds_from else (
             f"0 for each, probability 1/2, as the model has none: {SETS_THRESHOLDS}"
         )  # fmt: skip
         few = ", as mAP measured on few images is too high" * (self.map - expected.mean > TOO_HIGH)
@@ -157,9 +160,9 @@ class Evaluation(Readable):
         columns = ["present", "ap", "precision", "recall"]
         columns += ["threshold", "best_threshold"] * thresholds
         rows = (
-            (str(row.Index), f"{row.present:,}", *map(points, row[2:5]),
-             *map(_logit, row[5:]))
-            for row in self.by_class.loc[names, columns].itertuples()
+            (name, f"{row['present']:,.0f}", points(row["ap"]), share(row, "precision"),
+             share(row, "recall"), *(_logit(row[column]) for column in columns[4:]))
+            for name, row in self.by_class.loc[names].iterrows()
         )  # fmt: skip
         heads = ("class", "images", "AP", "precision", "recall", "threshold", "best threshold")
         count = 1 + len(columns)
@@ -329,7 +332,7 @@ def evaluated(
         f"{where}: {images}; mAP is over {len(scored):,} of {len(classes):,} "
         f"{'leaf ' * (data.hierarchy is not None)}classes",
         f"{short(model.method)}, {network}, trained on {settings.get('data', 'arrays')}; id "
-        f"{model.id}", pictures,
+        f"{model.id}", thresholds_from(model.thresholds_from, model.thresholds_how), pictures,
     )  # fmt: skip
 
 
@@ -366,12 +369,34 @@ def _by_class(
     values = scores.fillna(0.0).to_numpy()  # those of unreadable images do not count
     chosen = dict(zip(model.classes, model.thresholds, strict=False))
     thresholds = np.array([chosen.get(name, 0.0) for name in scores.columns])
-    precision, recall = metrics.precision_recall(values, present, thresholds, known)
     return pd.DataFrame({
         "present": labels.present, "absent": labels.absent,
-        "ap": ap_of_classes(values, present, known), "precision": precision, "recall": recall,
+        "ap": ap_of_classes(values, present, known),
+        **precision_and_recall(values, present, thresholds, known),
         "threshold": thresholds, "best_threshold": metrics.f1_thresholds(values, present, known),
     }, pd.Index(scores.columns, name="class"))  # fmt: skip
+
+
+def precision_and_recall(
+    scores: Any, present: Any, thresholds: Any, known: Any
+) -> dict[str, NDArray[np.float64]]:
+    """(L,) `precision` and `recall` at thresholds, each with the ends of its 95 % interval (`_low`,
+    `_high`: Clopper and Pearson); nan as in `metrics.precision_recall`."""
+    found = dict[str, NDArray[np.float64]]()
+    _, called, shown, _ = metrics.decisions(scores, present, thresholds, known)
+    shares = metrics.precision_recall(scores, present, thresholds, known)
+    for name, share, number in zip(("precision", "recall"), shares, (called, shown), strict=True):
+        low, high = exact_interval(share, np.where(np.isnan(share), 0, number))
+        found |= {name: share, f"{name}_low": low, f"{name}_high": high}
+    return found
+
+
+def share(row: Mapping[str, float] | pd.Series[float], name: str) -> str:
+    """Precision or recall of a class with its interval, in percent."""
+    if np.isnan(row[name]):
+        return "none"
+    ends = " to ".join(f"{100 * row[f'{name}_{end}']:.0f}" for end in ("low", "high"))
+    return f"{points(row[name])} ({ends})"
 
 
 def _plain(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 from scipy.sparse import issparse
@@ -19,18 +20,20 @@ from simkit.data.leaks import open_checked
 from simkit.embed.backbones import backbone as load_backbone
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
+from simkit.learn import pointing_game
 from simkit.learn.distributed import current_team
 from simkit.learn.inputs import ImageInputs
 from simkit.learn.methods import Method
 from simkit.learn.optim import Settings
-from simkit.learn.pointing_game import middle, pointed
 from simkit.learn.side_info import prepare
 from simkit.learn.train import Trained, train
-from simkit.learn.trained import SETS_THRESHOLDS
+from simkit.learn.trained import CROSS_FITTED, SETS_THRESHOLDS, VAL, thresholds_from
 from simkit.metrics.ap import LabelCounts
 from simkit.progress import Progress, silent
 from simkit.results.test_split import Errors, on_new_images
 from simkit.study import sources
+from simkit.study.cross_fitting import FOLDS, NEARLY, complete_rows, cross_fitted
+from simkit.study.evaluation import precision_and_recall
 from simkit.study.grid import Unasked
 from simkit.study.sources import ImageTransform, StudySource, needs_features
 from simkit.study.worker import Scored, Training, left_out
@@ -40,13 +43,47 @@ _FEW = 64  # images whose pooled features are compared with maps
 
 
 @dataclass(frozen=True)
+class Decisions:
+    """What the threshold of a class decides about the scored images.
+
+    Attributes
+    ----------
+    name
+        Of the class.
+    threshold
+        Logit from which on it is present; nan: never.
+    from_present
+        Number of present labels among those that determined it.
+    present
+        Number of scored images labelled with the class.
+    precision, precision_low, precision_high, recall, recall_low, recall_high
+        In [0, 1], with the ends of their 95 % intervals; nan as in `metrics.precision_recall`.
+    """
+
+    name: str
+    threshold: float
+    from_present: int
+    present: int
+    precision: float
+    precision_low: float
+    precision_high: float
+    recall: float
+    recall_low: float
+    recall_high: float
+
+
+@dataclass(frozen=True)
 class Detailed:
     """Further metrics in [0, 1] over the leaf classes; None for those that were not measured.
 
     Attributes
     ----------
     f1, precision, recall
-        Means over classes, at thresholds from `f1_images` images of the val split.
+        Means over classes, at the thresholds of the model, from `f1_images` images.
+    by_class
+        The decisions at each leaf class's threshold (`Decisions`); empty without thresholds.
+    thresholds
+        The images that determined the thresholds, in words, or why there are none.
     groups
         mAP of groups of classes, those with the fewest annotations in the training labels first.
     by_labels
@@ -68,6 +105,8 @@ class Detailed:
     top1: float
     pointing: float | None = None
     not_pointed: str = ""
+    by_class: tuple[Decisions, ...] = ()
+    thresholds: str = SETS_THRESHOLDS
 
     def lines(self) -> list[str]:
         """One line for each metric, in percent."""
@@ -77,11 +116,11 @@ class Detailed:
 
         groups = ", ".join(map(share, self.groups))
         parts = ", ".join(f"{p.name}: {share(p.map)} ({p.images:,})" for p in self.by_labels)
-        mean = f"not measured, as the model has no thresholds: {SETS_THRESHOLDS}"
+        mean = f"not measured, as the model has no thresholds: {self.thresholds}"
         if self.f1 is not None:
             mean = (
                 f"{share(self.f1)}, precision {share(self.precision)}, recall "
-                f"{share(self.recall)} (thresholds from {self.f1_images:,} images of val)"
+                f"{share(self.recall)} (thresholds from {self.thresholds})"
             )
         point = f"not measured: {self.not_pointed}" if self.not_pointed else "not measured"
         return [
@@ -171,7 +210,9 @@ def trial(
     where
         Name of the labels in error messages.
     report
-        Measure further metrics, see `Detailed`; thresholds come from val, if there is one.
+        Measure further metrics, see `Detailed`. Thresholds come from val or, for a head without
+        one, from training images with labels of nearly all classes, in five parts: a model without
+        a part scores it.
     settings
         Settings of the training.
     errors
@@ -203,7 +244,8 @@ def trial(
     team, dataset = current_team(), open_checked(source.data)
     all_asked = int(labels.asked.sum())
     labels = sources.labels_of_train(labels, dataset, where)
-    source = _with_splits(source, dataset, chooses=settings.select == "best", report=report)
+    chooses = settings.select == "best"
+    source = _with_splits(source, dataset, chooses=chooses, report=report)
     split, val = source.splits[1] if source.splits[1:] else "", "val" in source.splits[2:]
     if transform is None:
         source = replace(source, kinds=(sources.kind_of(method),))
@@ -217,7 +259,6 @@ def trial(
     data = team.in_turn(lambda: sources.open_source(source, **how))
     unscored = left_out(data, split) if split else ""
     run = Training(data, method, settings, transform, seed, draw, device)
-    chooses = settings.select == "best"
     validation = run.validation("val", data.truth("val")) if chooses else None
     options = {**run.options, "compile": compile, "validation": validation}
     task = run.task(labels if unasked == "skip" else labels.over_all_images())
@@ -225,23 +266,29 @@ def trial(
     trained = train(task, method, checkpoint=checkpoint, progress=progress, **options)
     trained = _with_data(trained, run)
     images = _image_counts(labels, all_asked)
+    of_val = run.scored(trained, "val") if val else None
+    if report and not val:
+        of_val = _cross_fitted(run, labels, progress)
+    trained = _with_thresholds(trained, of_val, VAL if val else CROSS_FITTED)
     if not split:
         return Trial(trained, "", 0, math.nan, math.nan, *images)
     test, detailed = run.scored(trained, split), None
-    of_val = run.scored(trained, "val") if val else None
     if report:
-        pointing, why = team.in_turn(lambda: _pointing(run, trained, source, split, progress))
-        annotations = labels.per_class(PRESENT) + labels.per_class(ABSENT)
-        about: dict[str, Any] = {"leaves": dataset.leaves, "annotations": annotations}
-        detailed = details(test, of_val, **about, pointing=pointing, not_pointed=why)
+        pointed = team.in_turn(lambda: _pointing(run, trained, source, split, progress))
+        about: dict[str, Any] = {"labels": labels, "leaves": dataset.leaves, "pointed": pointed}
+        detailed = _detailed(trained, test, of_val, **about)
     ap_of = {"leaves": (ap := test.ap())[dataset.leaves], "classes": ap}
-    counts = {name: len(aps) for name, aps in ap_of.items()}
-    counts |= {f"{name}_scored": int((~np.isnan(aps)).sum()) for name, aps in ap_of.items()}
-    trained = _with_scores(trained, split, test, of_val, dataset.leaves, errors=errors)
+    trained = _with_scores(trained, split, test, dataset.leaves, errors=errors)
     return Trial(
         trained, split, test.scores.shape[0], metrics.mean_ap(ap_of["leaves"]), metrics.mean_ap(ap),
-        *images, len(run.inputs("val")) if chooses else 0, detailed, counts, unscored,
+        *images, len(run.inputs("val")) if chooses else 0, detailed, _counts(ap_of), unscored,
     )  # fmt: skip
+
+
+def _counts(ap_of: Mapping[str, NDArray[np.float64]]) -> dict[str, int]:
+    """`Trial.scored`."""
+    counts = {name: len(aps) for name, aps in ap_of.items()}
+    return counts | {f"{name}_scored": int((~np.isnan(aps)).sum()) for name, aps in ap_of.items()}
 
 
 def _image_counts(labels: PartialLabels, all_asked: int) -> tuple[int, int, int, int]:
@@ -259,10 +306,10 @@ def _with_splits(source: StudySource, data: Dataset, *, chooses: bool, report: b
     scored = "test" if "test" in data.truth else "val"
     known = data.truth["train"].known
     if scored not in data.truth and known is not None and not known.nnz:
-        if chooses or report:
+        if chooses:
             raise BadInput(
-                f"{source.data!r} has no labelled images to choose an epoch or to report on; set "
-                "select to 'last', or name a labelled data set in its field `scored`"
+                f"{source.data!r} has no labelled images to choose an epoch on; set select to "
+                "'last', or name a labelled data set in its field `scored`"
             )
         return replace(source, splits=("train",))  # an order has no labelled images to score
     val = scored != "val" and "val" in data.truth
@@ -297,7 +344,7 @@ def _pointing(
             "the images of its file"
         )
     if isinstance(inputs, ImageInputs):
-        return pointed(trained, inputs, boxes, **scoring), ""
+        return pointing_game.pointed(trained, inputs, boxes, **scoring), ""
     if source.features:
         return None, (
             "it needs maps of the images, and features of your own have none; leave out "
@@ -317,8 +364,10 @@ def _pointing(
                 f"the features of {source.backbone} are not the means of its maps (a class token, "
                 "for instance); train on another --backbone, such as resnet50, or with --fine-tune"
             )
-    regions = middle(boxes.sizes, load_backbone(source.backbone, source.weights or None).size)
-    return pointed(trained, maps, boxes, regions=regions, **scoring), ""
+    regions = pointing_game.middle(
+        boxes.sizes, load_backbone(source.backbone, source.weights or None).size
+    )
+    return pointing_game.pointed(trained, maps, boxes, regions=regions, **scoring), ""
 
 
 def details(
@@ -361,14 +410,59 @@ def details(
         top1=metrics.top1(known_scores, known_present),
         pointing=pointing,
         not_pointed=not_pointed,
+        thresholds=SETS_THRESHOLDS if val is None else thresholds_from(val.scores.shape[0], VAL),
     )
 
 
+def _cross_fitted(run: Training, labels: PartialLabels, progress: Progress) -> Scored | None:
+    """Scores of training images with nearly complete labels; None for few, or trained backbones."""
+    rows = complete_rows(run.data.readable(labels, "train"))
+    if run.transform is not None or len(rows) < 2 * FOLDS:
+        return None
+    codes = labels.codes[rows].toarray()
+    return Scored(cross_fitted(run, labels, rows, progress), codes == PRESENT, codes != 0)
+
+
+def _detailed(
+    trained: Trained, test: Scored, val: Scored | None, *, labels: PartialLabels,
+    leaves: NDArray[np.int64], pointed: tuple[float | None, str],
+) -> Detailed:  # fmt: skip
+    annotations = labels.per_class(PRESENT) + labels.per_class(ABSENT)
+    found = details(
+        test, val, leaves=leaves, annotations=annotations, pointing=pointed[0],
+        not_pointed=pointed[1],
+    )  # fmt: skip
+    return replace(found, **_decided(trained, test, val, leaves))
+
+
+def _decided(
+    trained: Trained, test: Scored, val: Scored | None, leaves: NDArray[np.int64]
+) -> dict[str, Any]:
+    """`by_class` and `thresholds` of a `Detailed`."""
+    if val is None:
+        if trained.model.backbone is not None:
+            return {"thresholds": "a trained backbone has them from a val split; name one in the "
+                    "data"}  # fmt: skip
+        return {"thresholds": f"they need a val split, or at least {2 * FOLDS} training images "
+                f"with labels of {NEARLY:.0%} of the classes"}  # fmt: skip
+    limits, test = np.array(trained.thresholds)[leaves], test.of(leaves)
+    table = pd.DataFrame({
+        "name": [trained.classes[c] for c in leaves], "threshold": limits,
+        "from_present": np.array(trained.thresholds_present)[leaves],
+        "present": LabelCounts.of(test.present, test.known).present,
+        **precision_and_recall(test.scores, test.present, limits, test.known),
+    })  # fmt: skip
+    return {
+        "thresholds": thresholds_from(trained.thresholds_from, trained.thresholds_how),
+        "by_class": tuple(Decisions(**row) for row in table.to_dict("records")),
+    }
+
+
 def _with_scores(
-    trained: Trained, split: str, test: Scored, val: Scored | None, leaves: NDArray[np.int64],
+    trained: Trained, split: str, test: Scored, leaves: NDArray[np.int64],
     *, errors: Errors | None,
 ) -> Trained:  # fmt: skip
-    """The model with its mAP over the leaf classes, and thresholds from val."""
+    """The model with its mAP over the leaf classes."""
     ap = test.ap()[leaves]
     counts = LabelCounts.of(test.present, test.known, leaves)
     expected = on_new_images(ap, counts, errors)
@@ -379,12 +473,19 @@ def _with_scores(
     }  # fmt: skip
     if errors is not None and any(errors):
         scored |= {"errors": [*errors], "as_true": on_new_images(ap, counts).mean}
+    return replace(trained, scored=scored)
+
+
+def _with_thresholds(trained: Trained, val: Scored | None, how: str) -> Trained:
+    """The model with the thresholds of the highest F1 on these images, if any."""
     if val is None:
-        return replace(trained, scored=scored)
+        return trained
     values = metrics.f1_thresholds(val.scores, val.present, val.known)
-    thresholds = tuple(np.where(np.isinf(values), np.nan, values).tolist())
-    images = val.scores.shape[0]
-    return replace(trained, scored=scored, thresholds=thresholds, thresholds_from=images)
+    return replace(
+        trained, thresholds=tuple(np.where(np.isinf(values), np.nan, values).tolist()),
+        thresholds_from=val.scores.shape[0], thresholds_how=how,
+        thresholds_present=tuple(LabelCounts.of(val.present, val.known).present.tolist()),
+    )  # fmt: skip
 
 
 def _with_data(trained: Trained, run: Training) -> Trained:

@@ -134,10 +134,11 @@ def test_models_and_their_scores(shell) -> None:
     lines = done.out.splitlines()
     assert lines[0] == "model is a model of 52 classes: zero, one, two, three, four, ..."
     assert lines[1:3] == ["method: an", "trained on: scenes; network: scenes-net"]
-    assert lines[3].startswith(f"mAP: {100 * scored['map']:.1f} mAP over {scored['classes']} cl")
+    assert lines[3].startswith(f"scored: {100 * scored['map']:.1f} mAP over {scored['classes']} cl")
     assert f"interval {100 * scored['low']:.1f} to {100 * scored['high']:.1f}" in lines[3]
-    places = [value for value in facts["thresholds"] if value is not None]
-    assert f"from {min(places):.2f} to {max(places):.2f}, with the highest F1 on 10" in lines[4]
+    assert lines[4].endswith("with the highest F1 on 10 images of val:")
+    limit, number = facts["thresholds"][0], facts["thresholds_present"][0]
+    assert lines[6].split() == ["zero", "never" if limit is None else f"{limit:.2f}", str(number)]
     assert "thresholds: logit 0, probability 1/2" in shell("show", "plain").out
     shell("predict", "model", "--data", SMALL, "--split", "test")
     scores = pd.read_csv("scores.csv").set_index("image")

@@ -100,16 +100,25 @@ def test_the_next_command_runs_as_printed(shell, project) -> None:
     assert "next: simkit train " in shell("status", "project").out
 
 
-def test_the_mend_that_a_model_without_thresholds_names_works(shell, project) -> None:
-    assert shell("receive", "project", answers("all.jsonl", project)).code == 0
+@pytest.mark.parametrize("project", [24], indirect=True)
+def test_the_printed_training_chooses_thresholds(shell, project) -> None:
+    sure = answers("all.jsonl", project)
+    sure.write_text(sure.read_text().replace("unsure", "no"))
+    assert shell("receive", "project", sure).code == 0
     data = Path("project/order1/data.toml")
     copy = Path("copy.toml")
     copy.write_text(data.read_text().replace("val=0", "val=0.4"))
     step = shlex.split(shell("status", "project", "--json").json["next"])[1:]
-    done = shell(*step, "--report")
-    assert "val=0.2 for val=0 in `scored` of a copy" in done.out, done.err
-    assert "val=0.2 for val=0 in `scored` of a copy" in shell("show", "project/model").out
-    done = shell(*[str(copy) if word == str(data) else word for word in step], "--report")
+    done = shell(*step)
+    trained = Trained.load("project/model")
+    how = "18 completely labelled training images, each scored by a model without it"
+    assert trained.thresholds_from == 18 and f"(thresholds from {how})" in done.out
+    assert f"with the highest F1 on {how}" in shell("show", "project/model").out
+    names = zip(trained.classes, trained.thresholds_present, strict=True)
+    few = [name for name, number in names if number < 10]
+    said = done.out.partition("thresholds from fewer than 10 present labels, and so uncertain: ")[2]
+    assert few and all(name in said for name in few)
+    done = shell(*[str(copy) if word == str(data) else word for word in step])
     assert "images of val)" in done.out, done.err
 
 

@@ -16,7 +16,8 @@ from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.learn import methods
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.optim import Settings
-from simkit.metrics import average_precision, mean_ap
+from simkit.metrics import average_precision, f1, f1_thresholds, mean_ap
+from simkit.study.evaluation import precision_and_recall
 from simkit.study.sources import ImageTransform, StudySource
 from simkit.study.trial import Scored, details, trial
 from tests.reference.metrics import average_precision as slow_ap
@@ -186,6 +187,46 @@ def test_what_does_not_count_is_in_no_metric():
     about = {"leaves": LEAVES, "annotations": ANNOTATIONS}
     dense = asdict(details(test, test, **about))
     assert str(asdict(details(sparse, sparse, **about))) == str(dense)  # nan is not equal to nan
+
+
+def test_thresholds_without_val_are_from_models_that_have_not_seen_the_image(tmp_path):
+    """By features that recognise each image, a model's own scores of the images it was trained on
+    would separate all classes."""
+    save_truth(tmp_path / "mine.npz", np.random.default_rng(3).random((80, 4)) < 0.4, "mine")
+    data = f"npz:{tmp_path}/mine.npz"  # a part of it is val, which is scored
+    truth = open(data).truth["train"]
+    N = len(truth.images)
+    for split, images in (("train", N), ("val", 80 - N)):
+        values = np.random.default_rng(images).normal(size=(images, 200)).astype(np.float32)
+        np.savez(tmp_path / f"{split}.npz", features=values)
+    files = [(split, str(tmp_path / f"{split}.npz")) for split in ("train", "val")]
+    shown = truth.rows(range(N)) > 0
+    codes = np.where(shown, 1, -1)
+    codes[50:, 1:] = 0  # the other images were asked about one class
+    labels = PartialLabels.of(codes, truth.images, truth.classes)
+    how = {"settings": Settings(epochs=100, lr=0.1), "report": True}
+    done = trial(labels, methods.make("an"), source(data, files), **how)
+    model, seen = done.trained, shown[:50]
+    assert N > 50 and (model.thresholds_from, model.thresholds_how) == (50, "cross-fitting")
+    assert model.thresholds_present == tuple(seen.sum(0))
+    scores = scores_of(model, files[0][1])[:50]
+    own = f1(scores, seen, f1_thresholds(scores, seen))
+    assert np.mean(own) > 0.95 > 0.8 > np.mean([one.precision for one in done.detailed.by_class])
+    assert np.mean(f1(scores, seen, np.array(model.thresholds))) < np.mean(own) - 0.1
+    few = trial(labels.of_images(truth.images[:9]), FULL, source(data, files), **how)
+    assert few.trained.thresholds == () and "at least 10 training images" in few.detailed.lines()[0]
+
+
+def test_precision_and_recall_have_exact_intervals():
+    scores, present = np.array([[3.0], [2.0], [1.0], [0.0], [-1.0]]), [1, 1, 1, 0, 1]
+    found = precision_and_recall(scores, csr_array([[bool(x)] for x in present]), [0.0], None)
+    # 3 of 4 are right, and 3 of 4 are found: Clopper and Pearson give 19.4 % to 99.4 %.
+    for name in ("precision", "recall"):
+        values = [found[f"{name}{end}"][0] for end in ("", "_low", "_high")]
+        assert values == pytest.approx((0.75, 0.1941, 0.9937), abs=1e-4)
+    none = precision_and_recall(scores, csr_array([[bool(x)] for x in present]), [9.0], None)
+    assert np.isnan(none["precision"][0]) and np.isnan(none["precision_low"][0])
+    assert (none["recall"][0], none["recall_low"][0]) == (0, 0)
 
 
 @pytest.mark.parametrize("how", ["features", "pixels", "files"])
