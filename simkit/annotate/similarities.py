@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
@@ -20,15 +21,24 @@ from scipy.special import expit, log_softmax, logit, softmax
 
 from simkit.annotate.schemes import MISSING, check_scale
 from simkit.chance import Chance
-from simkit.errors import BadInput, counted, noting, unknown
+from simkit.errors import BadInput, counted, examples, noting, unknown
 from simkit.files import reading, whole
 from simkit.history import History, content_id
 from simkit.labels.formats.npz import Arrays
-from simkit.labels.names import class_places, find_images, no_files, respelled
+from simkit.labels.names import (
+    class_places,
+    find_images,
+    nearest,
+    no_files,
+    plain,
+    respelled,
+    similar,
+)
 from simkit.labels.tables import USUAL, Column, Table, from_columns, read_table
 from simkit.labels.truth import Truth, locked
 from simkit.metrics.ap import ap_of_classes, mean_ap
 
+_TOML = 'the lines table = "detector.csv", [names] and people = "person"'
 _LARGEST = 1.01  # cosines in float16 may exceed 1
 _LARGEST_SCALE = 1e6
 _WHAT = "similarities (an npz that simkit score writes)"
@@ -312,7 +322,10 @@ def is_table(path: str | PathLike[str]) -> bool:
 
 
 def _scores_table(file: Path) -> Table:
-    """A table of scores: a file, or arrays of scores with the names of images and classes."""
+    """A table of scores: a file, arrays of scores with the names of images and classes, or a TOML
+    file that names a table and the classes that have another name in it."""
+    if file.suffix.lower() == ".toml":
+        return _renamed(file)
     if file.suffix.lower() in (".npy", ".pkl", ".pt", ".pth"):
         raise BadInput(_NAMELESS)
     if file.suffix.lower() != ".npz":
@@ -331,6 +344,46 @@ def _scores_table(file: Path) -> Table:
         )
     columns = dict(zip(classes.tolist(), scores.T.astype(np.float64), strict=True))
     return from_columns({"image": names, **columns}, file)
+
+
+def _renamed(file: Path) -> Table:
+    """The table that a TOML file names, with the names of classes from the file's [names]."""
+    values = tomllib.loads(file.read_text("utf-8"))
+    names = values.get("names", {})
+    if {*values} != {"table", "names"} or not isinstance(names, dict):
+        raise BadInput(f"a table and the names of classes in it are expected, as in {_TOML}")
+    ours: dict[str, str] = {}
+    for name, each in names.items():
+        for text in [each] if isinstance(each, str) else each:
+            if ours.setdefault(plain(text), name) != name:
+                raise BadInput(f"[names]: {text!r} is in two classes; keep one")
+    with reading(file.parent / values["table"], "scores") as path:
+        table = _scores_table(path)
+    of_class = [column.name for column in table.named(USUAL["class"])]
+    known = {*table.by_name()}.union(*(table.by_name()[name].texts for name in of_class))
+    for text in ours:
+        if text not in known:
+            raise unknown("class in its table", text, known)
+    columns = [
+        column.cleaned(lambda text: ours.get(text, text))
+        if column.name in of_class
+        else replace(column, name=ours.get(column.name, column.name))
+        for column in table.columns
+    ]
+    return replace(table, columns=columns)
+
+
+def _rename(table: Table, lacking: Sequence[str], others: Sequence[str]) -> str:
+    """How classes that a table lacks are mapped to other names in it."""
+    if not others:
+        return ""
+    pairs = [(name, nearest(name, others)) for name in lacking]
+    first, theirs = next((pair for pair in pairs if pair[1]), (lacking[0], others[0]))
+    return (
+        f"; its other names are {examples(map(repr, others), 8)}; if they mean the same, name a "
+        f"TOML file in its place, with the lines table = {Path(table.path).name!r}, [names] and "
+        f"{first!r} = {theirs!r}"
+    )
 
 
 def _of_similarities(
@@ -505,11 +558,13 @@ def _class_by_class(table: Table, wanted: _Wanted) -> NDArray[np.float64]:
     by_name, classes = table.by_name(), wanted.classes
     columns = {c: by_name[name] for name, c in class_places([*by_name], classes).items()}
     columns |= {c: by_name[name] for c, name in enumerate(classes) if name in by_name}
-    for c, name in enumerate(classes):
-        if c not in columns:
-            raise BadInput(f"{unknown('column', name, by_name)}: a column with the image ids and "
-                           "one per class are expected, as written by simkit predict, or the "
-                           "columns image, class and score")  # fmt: skip
+    if lacking := [name for c, name in enumerate(classes) if c not in columns]:
+        others = [column.name for column in table.columns[1:] if column not in columns.values()]
+        raise BadInput(
+            f"no column is called {examples(similar(lacking, others), 8)}: a column with the image "
+            "ids and one per class are expected, as written by simkit predict, or the columns "
+            f"image, class and score{_rename(table, lacking, others)}"
+        )
     _note_classes(table, [columns[c].name for c in range(len(classes))], classes)
     ids = _image_column(table, classes)
     ids.check_different("image")
@@ -537,14 +592,17 @@ def _pair_by_pair(table: Table, wanted: _Wanted) -> NDArray[np.float64]:
     if others := [c.name for c in table.columns if c not in (ids, names, scores[0])]:
         table.note(f"columns left out beside image, class and score: {counted(others)}")
     places = class_places(names.texts, classes)
+    others = [name for name in names.texts if name not in places]
+    lacking = [name for c, name in enumerate(classes) if c not in {*places.values()}]
+    mend = _rename(table, lacking, others) if lacking else ""
     if not places:
-        raise unknown("class", names.texts[0], classes)
+        raise BadInput(f"it has no row of {examples(similar(lacking, others), 8)}{mend}")
     _note_classes(table, [*places], [classes[c] for c in places.values()])
-    if others := [name for name in names.texts if name not in places]:
+    if others:
         table.note(f"names that are not classes of the data, whose rows are left out: "
                    f"{counted(others)}")  # fmt: skip
-    if lacking := [name for c, name in enumerate(classes) if c not in {*places.values()}]:
-        table.note(f"classes without any row: {counted(lacking)}")
+    if lacking:
+        table.note(f"classes without any row: {counted(similar(lacking, others))}{mend}")
     image = np.full(len(ids.texts), -1)
     image[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
     c = np.array([places.get(name, -1) for name in names.texts])[names.codes]

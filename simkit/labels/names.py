@@ -12,6 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from typing import Any
 from urllib.parse import unquote
 
@@ -40,6 +41,7 @@ _SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _WHOLE = re.compile(r"^(\d+)[.,]0+$")  # a number that a spreadsheet made a fraction
 _SPELLED = re.compile(r"([+-]?[0-9]{1,19})(?:\.0+)?")  # of a number, in any usual way
 _ENDING = re.compile(r"\.[A-Za-z]\w{1,4}$")  # of the name of a file
+_SIMILAR = 0.5  # of the letters of two names that may mean the same
 UPLOADED = re.compile("(^|/)[0-9a-f]{8}-(?=[^/]*$)")  # before names of uploads in Label Studio
 
 
@@ -234,6 +236,19 @@ def class_places(texts: Sequence[str], classes: Sequence[str]) -> dict[str, int]
     """For each text that names a class, its place; by spelling, or else ignoring case."""
     rows = matches([*map(plain, classes)], texts, plain, lambda text: plain(text).casefold())
     return {text: n for text, n in zip(texts, rows.tolist(), strict=True) if n >= 0}
+
+
+def nearest(name: str, among: Iterable[str]) -> str:
+    """The most similar of other names, or "" if none is similar."""
+    forms = {look(other): other for other in among}
+    return next((forms[form] for form in get_close_matches(look(name), forms, 1, _SIMILAR)), "")
+
+
+def similar(names: Sequence[str], among: Sequence[str], most: int = 8) -> list[str]:
+    """Names for a message, the first `most` with the most similar of others, if any is."""
+    pairs = [(name, nearest(name, among)) for name in names[:most]]
+    shown = [f"{name!r} (perhaps {other!r})" if other else repr(name) for name, other in pairs]
+    return [*shown, *names[most:]]
 
 
 def image_places(texts: Sequence[str], images: Sequence[str]) -> dict[str, int]:

@@ -26,9 +26,10 @@ from unittest.mock import patch
 
 import torch
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, examples
 from simkit.history import versions
 from simkit.progress import Progress, usable_cores
+from simkit.quantities import numbered
 from simkit.results import job_store, runs
 from simkit.study.jobs import Job
 from simkit.study.worker import run, sentence
@@ -39,6 +40,7 @@ Value = TypeVar("Value")
 # The libraries read these when they are loaded, so they must be set before a process starts.
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 _PATIENCE = 20  # seconds to wait for the scheduler of a cluster
+_LOOK = 5  # seconds between looks at its workers
 _PARTS, _LEAST = 64, 32  # parts of work on a cluster, and images in a part
 _lock = threading.Lock()
 
@@ -224,9 +226,13 @@ def outcomes(
     if executor is not None:
         with _interrupts_deferred():
             submitted = {executor.submit(partial(_alone, work), task): task for task in tasks}
+        watch, waiting = getattr(executor, "watch", lambda: None), {*submitted}
         try:
-            for future in futures.as_completed(submitted):
-                yield submitted[future], _outcome(future)
+            while waiting:
+                ended, waiting = futures.wait(waiting, _LOOK, futures.FIRST_COMPLETED)
+                watch()
+                for future in ended:
+                    yield submitted[future], _outcome(future)
         finally:
             for future in submitted:
                 future.cancel()
@@ -324,6 +330,11 @@ def _processes(count: int) -> Iterator[tuple[futures.Executor, list[futures.Futu
 
 
 def _outcome(future: futures.Future[Any]) -> Any:
+    if future.cancelled():  # as dask does with all work when the scheduler is lost
+        raise BadInput(
+            "the scheduler of the cluster was lost; what is finished is kept: start a scheduler "
+            "and workers, and the same call or command runs the rest"
+        )
     error = future.exception()
     if error is not None and not isinstance(error, Exception):
         raise error
@@ -420,7 +431,7 @@ def cluster(address: str) -> Iterator[futures.Executor]:
             "programs) and use the address that it prints, such as tcp://10.0.0.1:8786"
         ) from None
     try:
-        workers = client.scheduler_info(n_workers=-1)["workers"].values()
+        workers = {*client.scheduler_info(n_workers=-1)["workers"]}
         if not workers:
             warnings.warn(
                 f"the scheduler at {address} has no worker yet; start one "
@@ -429,6 +440,33 @@ def cluster(address: str) -> Iterator[futures.Executor]:
             )
         executor = client.get_executor(pure=False)
         executor.workers = max(len(workers), 1)
+        executor.watch = _Watch(client, address, workers)
         yield executor
     finally:
         client.close()
+
+
+@dataclass(eq=False)
+class _Watch:
+    """Gives a note when workers of a cluster are lost, as their work begins again elsewhere."""
+
+    client: Any
+    address: str
+    workers: set[str]
+
+    def __call__(self) -> None:
+        if self.client.status != "running":
+            return
+        now = {*self.client.scheduler_info(n_workers=-1)["workers"]}
+        lost, self.workers = self.workers - now, now
+        if not lost:
+            return
+        what = f"{numbered(len(lost), 'worker')} of the cluster lost ({examples(sorted(lost))})"
+        if not now:
+            text = f"{what}, and none is left; start one: dask worker {self.address} --nthreads 1"
+        else:
+            text = (
+                f"{what}, {len(now)} left; work that was lost begins again as soon as one of these "
+                "is free, and counts when it ends"
+            )
+        warnings.warn(text, stacklevel=4)

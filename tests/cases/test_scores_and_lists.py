@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ SCORES = {
     ),
     "class-without-row": Case(
         "image,class,score\na.jpg,cat,1.5\nb.jpg,cat,-.25\n",
-        [[1.5, MISSING], [-0.25, MISSING]], note="without any row: 1 (dog)",
+        [[1.5, MISSING], [-0.25, MISSING]], note="without any row: 1 ('dog')",
     ),
     "case": Case(
         TABLE.replace("cat", "Cat"), RIGHT, note="and were matched: 1 of 2 ('cat' is 'Cat')",
@@ -96,6 +97,41 @@ def test_scores_without_names_become_a_table_as_told(name: str, tmp_path: Path) 
     with contextlib.chdir(tmp_path):
         exec(mend[0], here)
         assert read_scores("scores.csv", "train", np.array(images), classes).tolist() == RIGHT
+
+
+@pytest.mark.parametrize("text", [TABLE, PAIRS], ids=["wide", "long"])
+def test_classes_with_other_names_are_listed_and_mapped_by_a_file(
+    text: str, tmp_path: Path
+) -> None:
+    images, classes = np.array(["a.jpg", "b.jpg"]), ["kitten", "dog"]
+    (tmp_path / "scores.csv").write_text(text)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            read_scores(tmp_path / "scores.csv", "train", images, ["ct", "dog"])
+        except BadInput as error:  # of the wide form
+            warnings.warn(str(error), stacklevel=1)
+    said = " ".join(str(one.message) for one in caught)
+    assert "'ct' (perhaps 'cat')" in said
+    assert "the lines table = 'scores.csv', [names] and 'ct' = 'cat'" in said
+    file = tmp_path / "names.toml"
+    file.write_text("table = 'scores.csv'\n[names]\nkitten = 'cat'\n")
+    assert read_scores(file, "train", images, classes).tolist() == RIGHT
+    file.write_text("table = 'scores.csv'\n[names]\nkitten = 'cap'\n")
+    with pytest.raises(BadInput, match="'cap'; did you mean 'cat'"):
+        read_scores(file, "train", images, classes)
+    file.write_text("table = 'scores.csv'\n")
+    with pytest.raises(BadInput, match=r"names.toml: .*\[names\] and people = "):
+        read_scores(file, "train", images, classes)
+
+
+def test_several_names_of_a_long_table_are_one_class(tmp_path: Path) -> None:
+    (tmp_path / "scores.csv").write_text(PAIRS)
+    file = tmp_path / "names.toml"
+    file.write_text("table = 'scores.csv'\n[names]\npet = ['cat', 'dog']\n")
+    with pytest.warns(UserWarning, match="second box: 2; the highest counts"):
+        scores = read_scores(file, "train", np.array(["a.jpg", "b.jpg"]), ["pet"])
+    assert scores.tolist() == [[1.5], [4.0]]
 
 
 WEIGHTS = {
