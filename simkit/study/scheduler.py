@@ -6,6 +6,7 @@ All three are executors behind `outcomes`, and each can run a part of the jobs.
 from __future__ import annotations
 
 import json
+import logging
 import multiprocessing
 import os
 import pickle
@@ -443,6 +444,8 @@ def cluster(address: str) -> Iterator[futures.Executor]:
         executor.watch = _Watch(client, address, workers)
         yield executor
     finally:
+        if client.status != "running":  # it connects again, and would log the end as an error
+            logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
         client.close()
 
 

@@ -272,6 +272,7 @@ class Holding(Executor):
 
     def __init__(self, inner, folder):
         self.inner, self.folder, self.killed = inner, folder, 0
+        self.watch = inner.watch
 
     def submit(self, run, job):
         return self.inner.submit(held, run, job, self.folder)
@@ -290,7 +291,10 @@ def test_a_worker_of_a_cluster_killed_in_mid_work_loses_nothing(local, tiny, tmp
     with cluster(local.scheduler_address) as executor:
         assert executor.workers == 2
         holding = Holding(executor, tmp_path / "notes")
-        away = finish(jobs, tmp_path / "a", Workers(holding), holding.kill)
+        with pytest.warns(
+            UserWarning, match=r"1 worker of the cluster lost \(tcp://.* begins again"
+        ):
+            away = finish(jobs, tmp_path / "a", Workers(holding), holding.kill)
     here = finish(jobs, tmp_path / "b", HERE, silent)
     assert holding.killed and not away.failures and len(away.done) == 3
     for job in jobs:
@@ -343,6 +347,21 @@ def test_threads_of_a_worker_wait_for_each_other_and_what_delays_work_is_said():
         with pytest.warns(UserWarning, match="has no worker yet"):
             with cluster(empty.scheduler_address):
                 pass
+
+
+class Lost(Executor):
+    """An executor that cancels its work, as that of dask does without a scheduler."""
+
+    def submit(self, work, task):
+        future = Future()
+        future.cancel()
+        future.set_running_or_notify_cancel()
+        return future
+
+
+def test_a_lost_scheduler_is_one_sentence_that_says_what_is_kept():
+    with pytest.raises(BadInput, match=r"scheduler .* lost; what is finished is kept: .* command"):
+        [*outcomes(odd, [1, 2], executor=Lost())]
 
 
 def test_an_address_where_nobody_answers_and_a_missing_package_are_one_sentence(monkeypatch):
