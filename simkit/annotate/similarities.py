@@ -558,12 +558,12 @@ def _class_by_class(table: Table, wanted: _Wanted) -> NDArray[np.float64]:
     by_name, classes = table.by_name(), wanted.classes
     columns = {c: by_name[name] for name, c in class_places([*by_name], classes).items()}
     columns |= {c: by_name[name] for c, name in enumerate(classes) if name in by_name}
-    if lacking := [name for c, name in enumerate(classes) if c not in columns]:
+    if without := [name for c, name in enumerate(classes) if c not in columns]:
         others = [column.name for column in table.columns[1:] if column not in columns.values()]
         raise BadInput(
-            f"no column is called {examples(similar(lacking, others), 8)}: a column with the image "
+            f"no column is called {examples(similar(without, others), 8)}: a column with the image "
             "ids and one per class are expected, as written by simkit predict, or the columns "
-            f"image, class and score{_rename(table, lacking, others)}"
+            f"image, class and score{_rename(table, without, others)}"
         )
     _note_classes(table, [columns[c].name for c in range(len(classes))], classes)
     ids = _image_column(table, classes)
