@@ -149,7 +149,7 @@ def test_a_picture_that_cannot_be_shown_records_nothing(browser, tmp_path):
         browser.press(key)
     assert browser.run("at === 0 && Object.keys(work.answers).length === 0")
     browser.run("document.getElementById('skip').click()")
-    assert browser.text("done").startswith("1 ")
+    assert browser.text("done") == "1 of 1 screens is not answered."
 
 
 def test_a_thousand_classes_show_each_picture_once(browser, tmp_path, capsys):
@@ -197,6 +197,30 @@ def test_names_with_answers_in_this_browser_are_listed(browser, tmp_path):
     browser.open(html)
     browser.run("document.querySelector('#started button').click()")
     assert browser.text("count") == f"1 of {total}"
+
+
+def test_who_returns_is_led_to_what_is_left_and_told_the_name_of_the_file(browser, tmp_path):
+    begin(browser, photo_order(tmp_path, 5, 2).round_folder / "page.html")
+    for key in ("Enter", "Enter", "Enter"):
+        browser.ready()
+        browser.press(key)
+    browser.run("change(() => { delete work.answers[1]; }); go(5)")
+    assert browser.text("done") == "3 of 5 screens are not answered."
+    browser.run("document.getElementById('open').click()")
+    browser.ready()
+    browser.press("Enter")
+    assert browser.run("at") == 3  # the third one is answered
+    browser.ready()
+    browser.press("Backspace")
+    browser.ready()
+    browser.press("Enter")  # a correction goes on to the next one
+    for _ in range(2):
+        browser.ready()
+        browser.press("Enter")
+    assert browser.text("done").startswith("All answered")
+    browser.run("document.querySelector('.body .main').click()")
+    assert len(browser.downloaded().splitlines()) == 10
+    assert re.fullmatch(r"Downloaded as answers-\w+-1-Ann\.jsonl\.", browser.text("saved"))
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
@@ -260,7 +284,7 @@ def test_buttons_are_named_and_pressed_for_those_who_use_no_mouse(browser, tmp_p
     begin(browser, photo_order(tmp_path, 2, 30).round_folder / "page.html")
     browser.ready()
     nodes = browser.accessible()
-    assert {"class 1", "class 20", "Next", "Back", "Download answers", "The image in question",
+    assert {"class 1", "class 15", "Next", "Back", "Download answers", "The image in question",
             "find a class", "answered"} <= {*nodes}  # fmt: skip
     assert nodes["class 1"]["pressed"] == "false"
     browser.run("document.querySelector('.list button').focus()")
