@@ -89,20 +89,20 @@ def peers(votes: Votes, early: NDArray[np.bool_]) -> Peers:
     votes : Votes
         Yes and no only.
     early : (V,) bool
-        The votes that were not asked for because of earlier ones. Only these name anybody:
+        The votes that were not asked for because of earlier ones. Only these are compared:
         questions that are asked again because of somebody's answers hold more of their errors.
 
     Returns
     -------
     Peers
     """
-    about, who, R = votes.vote_question, votes.vote_worker, len(votes.workers)
+    about, who, R = votes.vote_question[early], votes.vote_worker[early], len(votes.workers)
 
     def by_worker(values: NDArray[np.generic]) -> NDArray[np.float64]:
         return np.stack([np.bincount(who, column, R) for column in values.T], axis=1)
 
-    counts = votes.counts[:, [NO, YES]]
-    says = (votes.vote_answer == YES)[:, None] == [False, True]
+    says = (votes.vote_answer[early] == YES)[:, None] == [False, True]
+    counts = np.stack([np.bincount(about, one, len(votes.gold)) for one in says.T], axis=1)
     others = counts[about] - says
     questions, total = by_worker(others > 0), by_worker(others)
     share = by_worker(others * says) / np.where(total > 0, total, np.nan)
@@ -112,9 +112,8 @@ def peers(votes: Votes, early: NDArray[np.bool_]) -> Peers:
     # Given the answers to a question, each of n equally good people is one of the k in the minority
     # with probability k / n. By Hoeffding (1956) the upper tail of a sum of different probabilities
     # is at most that of a binomial with their mean.
-    counts = np.stack([np.bincount(about, says[:, s] & early, len(counts)) for s in (0, 1)], axis=1)
     number, fewer = counts.sum(1), counts.min(1)
-    most = ((counts > fewer[:, None]) & (fewer > 0)[:, None])[about] & early[:, None]
+    most = ((counts > fewer[:, None]) & (fewer > 0)[:, None])[about]
     cases = most, most & ~says, most * (fewer / np.maximum(number, 1))[about, None]
     disputed, against, expected = map(by_worker, cases)
     # The same about each class alone: (R, L, 2).

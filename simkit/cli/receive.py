@@ -188,8 +188,9 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
     say_errors(state)
     for who, one in state.people[state.people["aside"]].iterrows():
         name = names.get(str(who), str(who))
-        say(f"set aside: the {one.answers:,} answers of {name}, which are paid and not used; "
-            f"--with {quote(name)} uses them again")  # fmt: skip
+        again = join(["simkit", "receive", str(order.folder), "--with", name])
+        say(f"set aside: the {one.answers:,} answers of {name}, which are paid and not used; to "
+            f"use them again: {again}")  # fmt: skip
     say_handovers(state)
     say(f"wrote {', '.join(written)} in {order.folder}")
 

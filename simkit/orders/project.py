@@ -56,6 +56,7 @@ from simkit.orders.project_state import FILE as FILE
 from simkit.orders.project_state import MODEL, PLAN, SCORES, TABLE, record, start
 from simkit.orders.receiving import DATA, OrderState, write_data
 from simkit.orders.rounds import round_of
+from simkit.orders.who_errs import price_of
 from simkit.planning import pilot as pilots
 from simkit.planning.answers import FILE as ANSWERS
 from simkit.planning.evidence import OF_PROJECT, joined
@@ -491,8 +492,9 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
     rest = round(project.budget, 2) - round(spent(project, states, measured=True), 2)
     for state in states:
         if len(state.ties) and rest >= 1:
+            price = min(rest, price_of(state, state.ties))
             return ["order", "--next", str(state.order.folder), "--ties", "--budget",
-                    f"{rest:.2f}", *further_people(state)]  # fmt: skip
+                    f"{price:.2f}", *further_people(state)]  # fmt: skip
     plan, runs = _values(folder / PLAN), []
     if (left := min(rest, _left_to_search(states[-1], plan))) >= 0.01:
         return _order_next(states[-1], "--budget", f"{left:.2f}")

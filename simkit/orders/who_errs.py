@@ -41,11 +41,15 @@ def errs(state: OrderState) -> dict[str, str]:
             cases[who] = f"than the others: {name[who]} {_contradictions(own, state)}"
     for who, case in _wrong_on_gold(state.people, name).items():
         cases.setdefault(who, case)
-    for one in state.worse_of_pairs:
+    pairs, classes = state.worse_of_pairs, state.order.classes
+    for one in pairs:
         who, other = workers[one.worker], name[workers[one.other]]
-        about = _about(one.about, state.order.classes)
-        numbers = f"{one.against:,} of {one.differ:,} questions{about} on which they differ"
-        cases.setdefault(who, f"than {other}: on {numbers}, most others agree with {other}")
+        among = [f"; {of.against:,} of {of.differ:,} about {classes[of.about]}" for of in pairs
+                 if one.about is None and of.about is not None
+                 and (of.worker, of.other) == (one.worker, one.other)]  # fmt: skip
+        numbers = f"{one.against:,} of {one.differ:,} questions{_about(one.about, classes)}"
+        cases.setdefault(who, f"than {other}: on {numbers} on which they differ, most others agree "
+                         f"with {other}{''.join(among[:MOST_CLASSES])}")  # fmt: skip
     folder = quote(str(state.order.folder))
     return {
         who: f"{name[who]} errs more often {case}; look at these answers, or set them aside: "
@@ -103,7 +107,7 @@ def third_answers(state: OrderState) -> str:
         waits = "; the further answers that these questions wait for can"
         return text + waits * bool(len(state.of_others))
     order, ties, rates = state.order, state.ties, state.prices()
-    budget = _budget(state, ties.head(THIRD))
+    budget = price_of(state, ties.head(THIRD))
     number, effort = _asked(state, ties, budget)
     price = exact_money(cost(effort, _listed(state)).dollars)
     if rates is not None:
@@ -131,8 +135,8 @@ def _asked(state: OrderState, again: pd.DataFrame, budget: float | None) -> tupl
     return len(part.table), replace(order, rounds=(*order.rounds, part)).effort(part.table)
 
 
-def _budget(state: OrderState, again: pd.DataFrame) -> float:
-    """What these questions cost, in whole cents."""
+def price_of(state: OrderState, again: pd.DataFrame) -> float:
+    """What it costs to ask these questions again, in dollars and whole cents."""
     _, effort = _asked(state, again, None)
     return math.ceil(100 * cost(effort, _listed(state)).dollars - 1e-6) / 100
 
@@ -164,7 +168,7 @@ def _more_answers(state: OrderState) -> str:
         return ""
     enough = again.head(IMAGES * len(state.order.classes))
     words = ["simkit", "order", "--next", str(state.order.folder), "--answers", str(REPEATED),
-             "--budget", f"{_budget(state, enough):.2f}"]  # fmt: skip
+             "--budget", f"{price_of(state, enough):.2f}"]  # fmt: skip
     words += ["--gold", "0"] * bool(state.order.settings.gold)
     words += further_people(state)
     return (f"; {REPEATED} answers to some questions measure them{in_place_of_new(words)}: "
