@@ -504,11 +504,12 @@ class OrderState:
     @cached_property
     def _decided(self) -> pd.DataFrame:
         """The yes and no answers; early: those that were not asked for because of earlier ones."""
-        answers = self.answers
-        ordered = answers["question"].map(self.order.first).map(self.order.table["answers"])
-        early = answers.groupby(["image", "class"]).cumcount() < ordered
-        early |= answers["question"].isin(self._of_whole_images)
-        said = answers.assign(early=early)[answers["answer"].isin(["yes", "no"])]
+        received = self.received  # those set aside came first, too
+        ordered = received["question"].map(self.order.first).map(self.order.table["answers"])
+        early = received.groupby(["image", "class"]).cumcount() < ordered
+        early |= received["question"].isin(self._of_whole_images)
+        used = received["answer"].isin(["yes", "no"]) & ~received["worker"].isin(self.aside)
+        said = received.assign(early=early)[used]
         return said.drop_duplicates(["image", "class", "worker"])
 
     @property

@@ -104,8 +104,8 @@ def third_answers(state: OrderState) -> str:
     text = (f"{' and '.join(who) if len(who) == 2 else 'people'} differ on {differ:,} of {both:,} "
             "questions with two answers, and two answers cannot tell who errs")  # fmt: skip
     if not len(state.ties):
-        waits = "; the further answers that these questions wait for can"
-        return text + waits * bool(len(state.of_others))
+        waits = f"{text}; the further answers that these questions wait for can"
+        return waits if len(state.of_others) else ""
     order, ties, rates = state.order, state.ties, state.prices()
     budget = price_of(state, ties.head(THIRD))
     number, effort = _asked(state, ties, budget)
@@ -148,7 +148,7 @@ def errors_line(state: OrderState) -> str:
         waiting = f"; {lacking:,} questions wait for answers of other people"
         waiting += f": {files}" if (files := further_files(state)) else ""
     if state.errors is None:
-        mend = "" if lacking else _more_answers(state)
+        mend = "" if lacking or len(state.ties) else _more_answers(state)
         return f"the annotators' errors are unknown{waiting}{mend}"
     rates, how = [f"{rate:.1%}" for rate in state.errors], ""
     if (found := state.repeated) is not None:
