@@ -133,7 +133,7 @@ def test_the_next_order_of_a_divided_project_is_divided_among_those_at_work(
     assert shlex.split(steps[0])[1:5] == ["order", "--next", "project/order1", "--ties"]
     shutil.move("project/project.toml", "toml")  # an order alone says the same
     alone = shell("receive", "project/order1")
-    assert "order --next project/order1 --ties --annotators 'ann,eve,zoe k' (" in alone.out
+    assert "order --next project/order1 --ties --annotators 'ann,eve,zoe k'\n" in alone.out
     done = shell(*shlex.split(steps[0])[1:], "--to", "csv")
     assert done.code == 0 and "no images are left for zoe k" in done.err
 
