@@ -14,6 +14,7 @@ import pkgutil
 import re
 import types
 import typing
+import unicodedata
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -103,7 +104,10 @@ class Registry(Generic[T]):
         for place, text in enumerate(parts):
             match = _PART.fullmatch(text.strip())
             if match is None:
-                raise BadInput(f"{text!r} is not a {self.kind}; write name or name(setting=value)")
+                raise BadInput(
+                    f"{text!r} is not a {self.kind}; write name or name(setting=value)"
+                    f"{_as_typed(text)}"
+                )
             name, inside = match.groups()
             values = _settings(inside, text) if inside else {}
             if place == len(parts) - 1:
@@ -378,5 +382,16 @@ def _settings(inside: str, text: str) -> dict[str, Any]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise BadInput(
             f"the settings in {text!r} cannot be read; write name(setting=value), with quotes "
-            "around file names"
+            f"around file names{_as_typed(text)}"
         ) from None
+
+
+_QUOTES = dict.fromkeys(map(ord, "‘’‚“”„"), "'")
+
+
+def _as_typed(text: str) -> str:
+    """For an error: the text with ASCII signs for full-width ones and typographic quotes."""
+    typed = unicodedata.normalize("NFKC", text.translate(_QUOTES))
+    signs = dict.fromkeys(sign for sign in text if sign not in typed)
+    what = "is no ASCII sign" if len(signs) == 1 else "are no ASCII signs"
+    return f"; {' '.join(signs)} {what}: did you mean {typed!r}?" if signs else ""

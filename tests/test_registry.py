@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simkit import methods
 from simkit.errors import BadInput
 from simkit.registry import Registry, Share, build, convert, setting, settle
 
@@ -274,3 +275,16 @@ def test_numbers_of_numpy_are_spelled_plainly() -> None:
     assert (
         parts.spell(part) == "plain(count=4, share=0.1, on=False, of='batch', text='a', most=None)"
     )
+
+
+def test_signs_of_another_keyboard_are_named_with_what_was_meant() -> None:
+    for text, signs, meant in (
+        ("ll-r(delta＝0.5)", "＝ is no", "ll-r(delta=0.5)"),
+        ("ll-r（delta=0.5）", "（ ） are no", "ll-r(delta=0.5)"),
+        ("asl(reduction=“sum”)", "“ ” are no", "asl(reduction='sum')"),
+    ):
+        with pytest.raises(BadInput) as refused:
+            methods.make(text)
+        assert f"; {signs}" in str(refused.value)
+        assert str(refused.value).endswith(f"did you mean {meant!r}?")
+        methods.make(meant)

@@ -52,7 +52,7 @@ def command(folder: Path) -> None:
     images = len(states[0].order.images)
     say(f"{project.data}: {images:,} images to label, {len(project.classes)} classes")
     how = f"at {project.prices} prices"
-    if any(len(state.seconds) for state in states):
+    if exact_money(by_times) != exact_money(by_prices):  # equal for a list without times
         how = f"by measured times; {exact_money(by_prices)} {how}"
     left = round(project.budget, 2) - round(by_times, 2)
     rest = f"{exact_money(abs(left))} {'left' if left > -0.005 else 'over'}"

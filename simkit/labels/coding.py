@@ -30,9 +30,14 @@ def is_frame(values: Any) -> bool:
 
 
 def of_tensor(values: Any) -> Any:
-    """A tensor as an array, and a sparse one as a scipy matrix; other values unchanged."""
+    """A tensor as an array, and a sparse one as a scipy matrix; other values unchanged.
+
+    Raises BadInput for a tensor without values, of the device "meta".
+    """
     if not hasattr(values, "detach"):  # the check does not import torch
         return values
+    if values.device.type == "meta":
+        raise BadInput("a tensor on the device meta has no values; pass one on another device")
     values = values.detach().cpu()
     values = values.float() if str(values.dtype) == "torch.bfloat16" else values
     if str(values.layout) == "torch.strided":

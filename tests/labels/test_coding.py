@@ -233,3 +233,8 @@ def test_zeros_without_any_minus_one_are_noted() -> None:
         warnings.simplefilter("error")
         PartialLabels.of(csr_array(np.eye(2)))
         PartialLabels.of(np.array([[1, 0, -1]]))
+
+
+def test_a_tensor_without_values_is_refused() -> None:
+    with pytest.raises(BadInput, match="device meta has no values"):
+        Truth.of(torch.zeros(2, 2, device="meta"))
