@@ -401,6 +401,18 @@ def pairs(texts: tuple[str, ...], option: str, expected: str) -> dict[str, str]:
     return values
 
 
+def features(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Pairs of a split and its file; a folder of splits stands for all that are in it."""
+    from simkit.embed.feature_files import of_splits
+
+    spelled: list[str] = []
+    for text in texts:
+        splits = {} if "=" in text else of_splits(Path(text))
+        spelled += [f"{split}={place}" for split, place in splits.items()] or [text]
+    expected = "a split and a file, as in train=FILE.npz, or a folder of splits"
+    return tuple(pairs(tuple(spelled), "--features", expected).items())
+
+
 @dataclass(frozen=True)
 class Setting:
     """One field of a part: its default (None where `needed`), what it means and may be."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from simkit.cli import options
 from simkit.cli.output import print_json, progress, say, width, write_page
 from simkit.errors import BadInput
 from simkit.files import spare, whole
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @click.command(
@@ -29,6 +32,7 @@ def command(
     *,
     data_spec: str,
     split: str | None = None,
+    features: tuple[str, ...] = (),
     out: Path = Path("scores.csv"),
     backbone: str | None = None,
     weights: str | None,
@@ -50,7 +54,10 @@ def command(
     data_spec : DATA
         A data set with images, such as folder:DIR.
     split
-        Such as test. [default: all images]
+        Such as test. [default: all images, or the split of --features]
+    features : SPLIT=FILE
+        Instead of images: an npz file with an array `features`, one row per image, or a folder of
+        features; or, without SPLIT=, the folder that simkit features --out wrote.
     out : TABLE
         The table, .csv or .parquet.
     backbone
@@ -78,9 +85,14 @@ def command(
     if report is not None:
         check_labelled(trained, data, split)
     with progress("predicting") as (advance,):
-        scores = simkit.predict(
-            trained, data, split=split, backbone=network, progress=advance, **how
-        )
+        if features:
+            brought = dict(options.features(features))
+            split = _split(split, brought)
+            scores = _of_features(trained, data, split, brought, device=how["device"])
+        else:
+            scores = simkit.predict(
+                trained, data, split=split, backbone=network, progress=advance, **how
+            )
     table = scores.reset_index()
     with whole(out) as part:
         write = table.to_csv if out.suffix.lower() == ".csv" else table.to_parquet
@@ -104,3 +116,41 @@ def command(
     if made and report is not None:
         write_page(made, report)
         say(f"wrote {report}")
+
+
+def _split(split: str | None, files: dict[str, str]) -> str:
+    """The split to score. Raises BadInput if it is not clear."""
+    if split is None and len(files) > 1:
+        raise BadInput(f"--features has {' and '.join(files)}; choose one of them with --split")
+    return split or next(iter(files))
+
+
+def _of_features(
+    trained: simkit.Trained,
+    data: simkit.data.Dataset,
+    split: str,
+    files: dict[str, str],
+    *,
+    device: str,
+) -> pd.DataFrame:
+    """The scores of a split whose features are given, as `simkit.predict` returns them."""
+    from simkit.study.sources import kind_of, open_source
+
+    kind, facts = kind_of(trained.method), trained.history.settings
+    if trained.model.backbone is not None:
+        raise BadInput("the model was fine-tuned on images, so features do not fit it; leave "
+                       "--features out")  # fmt: skip
+    source = simkit.Source(data.name, (split,), (kind,), features=tuple(files.items()))
+    study = open_source(source, data=data)
+    inputs, made_by = study.inputs(split, kind), study.features[split, kind].history.parents[1:]
+    if made_by and facts.get("backbone_id") not in (None, *made_by):
+        raise BadInput(
+            f"the model was trained on features of {facts['backbone']} with the weights "
+            f"{facts['backbone_id']}, but those of {files.get(split, split)} are of "
+            f"{made_by[0]}; compute them with the network of the training"
+        )
+    scores = simkit.predict(trained, inputs, device=device)
+    scores.iloc[study.skipped(split)] = float("nan")
+    scores = scores.set_axis(data.truth[split].images, axis=0).rename_axis(index="image")
+    scores.attrs["trained_on"] = [split] * (str(inputs.id) in trained.history.parents)
+    return scores

@@ -109,7 +109,7 @@ def command(
     preset = None if protocol is None else protocols.protocol(protocol)
     settings = _settings(preset, set_, {name: training.pop(name) for name in _OFTEN})
     backbone, weights = _network(preset, backbone, weights)
-    brought = _features(features)
+    brought = options.features(features)
     source = simkit.Source(data_spec, (), (), backbone, weights, brought, scores=str(scores or ""))
     transform = _transform(preset, size, crop) if fine_tune else None
     labels = _labels(labels_file, data_spec)
@@ -201,18 +201,6 @@ def _transform(
     if preset is not None:
         base = simkit.ImageTransform(preset.size, preset.flip, preset.upside_down, preset.crop)
     return replace(base, size=size or base.size, crop=(crop, 1.0) if crop else base.crop)
-
-
-def _features(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Pairs of a split and its file; a folder of splits stands for all that are in it."""
-    from simkit.embed.feature_files import of_splits
-
-    spelled: list[str] = []
-    for text in texts:
-        splits = {} if "=" in text else of_splits(Path(text))
-        spelled += [f"{split}={place}" for split, place in splits.items()] or [text]
-    expected = "a split and a file, as in train=FILE.npz, or a folder of splits"
-    return tuple(options.pairs(tuple(spelled), "--features", expected).items())
 
 
 class TrainingBar:

@@ -9,6 +9,7 @@ import pytest
 import simkit
 from simkit.annotate.schemes import MISSING
 from simkit.annotate.similarities import read_scores
+from simkit.embed.features import read_features
 from simkit.errors import BadInput
 
 SMALL = "scenes:images=60,val=10,test=10"
@@ -52,6 +53,29 @@ def test_one_split_and_another_backbone(shell, model: str) -> None:
     assert done.out.startswith(
         "wrote scores.csv (10 images, 52 classes)\nEvaluation of a model: an"
     )
+
+
+def test_features_replace_images(shell, model: str) -> None:
+    done = shell("predict", model, "--data", SMALL, "--split", "test", "--out", "images.csv")
+    assert shell("features", "--data", SMALL, "--out", "f").code == 0
+    same = shell("predict", model, "--data", SMALL, "--features", "f", "--split", "test")
+    assert same.code == 0, same.err
+    assert same.out.replace("scores.csv", "images.csv") == done.out
+    np.savez("test.npz", features=np.asarray(read_features("f/test").values))
+    npz = shell(
+        "predict", model, "--data", SMALL, "--features", "test=test.npz", "--out", "npz.csv"
+    )
+    assert npz.code == 0, npz.err
+    table = pd.read_csv("images.csv")
+    for other in ("scores.csv", "npz.csv"):
+        pd.testing.assert_frame_equal(pd.read_csv(other), table, atol=1e-3)
+    for words, named in (
+        (("f",), "choose one of them with --split"),
+        (("train=test.npz",), "has 10 rows, but train 60 images"),
+        (("test.npz",), "write a split and a file"),
+    ):
+        done = shell("predict", model, "--data", SMALL, "--features", *words)
+        assert done.code == 2 and named in done.err
 
 
 def test_labelled_images_are_evaluated(shell, model: str, folder: str) -> None:
@@ -137,7 +161,7 @@ def test_scores_of_other_programs(tmp_path, content: str, note: str) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("image,Kat\n7,1\n", "did you mean 'Kat'"),
+        ("image,Kat\n7,1\n", "perhaps 'Kat'"),
         ("image,cat\n7,1\n7,1\n", "'7' has two rows"),
         ("image,cat\n8.jpg,1\n", "'8.jpg', but ids such as '7' are expected"),
         ("image,cat\n7,often\n", "'cat' holds 'often' in row 2"),
