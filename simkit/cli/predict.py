@@ -73,7 +73,7 @@ def command(
     from simkit.study.evaluation import check_labelled, evaluated, has_labels
 
     spare(out, *originals(data_spec))
-    network = options.network(backbone, weights)
+    network, brought = options.network(backbone, weights), dict(options.features(features))
     unsaid = data_spec.lower().startswith("folder:") and "labels=" not in data_spec
     reason = ""
     if unsaid and split is None:
@@ -82,21 +82,17 @@ def command(
             reason = f"not evaluated on the {LABELS} of the folder; to read it: {how_to}"
         data_spec += ",labels=none"  # scores need no labels
     data, trained = simkit.data.open(data_spec), simkit.Trained.load(model, backbone=network)
+    split = _split(split, brought) if brought else split
     if report is not None:
         check_labelled(trained, data, split)
     with progress("predicting") as (advance,):
-        if features:
-            brought = dict(options.features(features))
-            split = _split(split, brought)
+        if brought and split is not None:
             scores = _of_features(trained, data, split, brought, device=how["device"])
         else:
             scores = simkit.predict(
                 trained, data, split=split, backbone=network, progress=advance, **how
             )
-    table = scores.reset_index()
-    with whole(out) as part:
-        write = table.to_csv if out.suffix.lower() == ".csv" else table.to_parquet
-        write(part, index=False)
+    _write(scores, out)
     project_state.record(out.absolute().parent, made=out)
     N, L = scores.shape
     facts, made = {"file": str(out), "images": N, "classes": L}, None
@@ -116,6 +112,13 @@ def command(
     if made and report is not None:
         write_page(made, report)
         say(f"wrote {report}")
+
+
+def _write(scores: pd.DataFrame, out: Path) -> None:
+    table = scores.reset_index()
+    with whole(out) as part:
+        write = table.to_csv if out.suffix.lower() == ".csv" else table.to_parquet
+        write(part, index=False)
 
 
 def _split(split: str | None, files: dict[str, str]) -> str:
