@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -111,45 +110,21 @@ def command(
 
 
 def _say_next(result: Comparison, out: Path) -> None:
-    """The next command, and in a project the mAP that is expected on new images."""
+    """The next command."""
     from simkit.orders.project import Project, next_step
     from simkit.planning.evidence import project_folder
 
     if (folder := project_folder(out)) is not None:
         project = Project.read(folder)
         states = project.states
-        if len(result.reference):  # further grids of a pilot leave them to the first one
-            for line in _on_new_images(out, project.test_errors(states)):
-                say(line)
+        say(
+            "mAP here is as measured on the test images, with a part of the labels; "
+            "the mAP to expect on new images, with all labels so far, is that of simkit plan"
+        )
         say(f"next: {next_step(project, states)}")
     elif len(result.reference) and result.grid.budgets:
         command = f"simkit plan {quote(str(out))} --budget {max(result.grid.budgets):g}"
         say(f"next, with your own budget: {command}")
-
-
-def _on_new_images(out: Path, errors: tuple[float, float] | None) -> Iterator[str]:
-    """The highest mAP, as expected on new images: corrected for the bias of few test images and for
-    the error rates of their labels. Its interval is that of draws and test images."""
-    import numpy as np
-
-    from simkit.planning.evidence import Evidence
-    from simkit.results.statistics import interval
-
-    evidence = Evidence.of(out, errors=errors)
-    test = evidence.test
-    if not (test.small and evidence.cells):
-        return
-    (option, method), sizes = max(evidence.cells.items(), key=lambda cell: cell[1][-1].score)
-    scores = sizes[-1].scores
-    draws = interval(scores[~np.isnan(scores)])
-    expected = test.interval(draws.mean, draws.half or 0.0)
-    labels = "and for the measured errors of their labels"
-    if not any(test.errors or ()):
-        labels = "whose labels are taken as true"
-    yield (
-        f"expected on new images, {option} with {evidence.title(method)}: {expected.ends}, "
-        f"corrected for {test.images:,} test images, {labels}"
-    )
 
 
 def _show(planned: Estimate) -> None:

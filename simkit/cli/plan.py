@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
+from shlex import join
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -79,6 +81,7 @@ def command(
     values |= {"confidence": confidence, "continue_": continue_}
     values = {name: value for name, value in values.items() if value is not None}
     _check(folders, pilot, values)
+    _warn_of_earlier_labels(folders)
     names = ("annotators", "hours_a_week", "wage")
     values["staff"] = simkit.Staff(**{name: values.pop(name) for name in names if name in values})
     if pilot:
@@ -94,17 +97,55 @@ def command(
             order = values.pop("continue_")
             with progress("features of the order's images") as (advance,):
                 made = plan_next(order, folders, budget, progress=advance, **values)
-    if report is not None:
-        from simkit.orders import project_state
-
-        write_page(made, report)
-        project_state.record(report.absolute().parent, made=report)
+    written = _write(made, report)
     print_json(made.to_json())
     say(made.text(width=width(), details=details))
     if not pilot:
         _say_savings(folders)
-    if report is not None:
-        say(f"wrote {report}")
+    if written:
+        say(f"wrote {' and '.join(map(str, written))}")
+
+
+def _write(made: Plan | PilotPlan, report: Path | None) -> list[Path]:
+    """Write the report; beside the plan of a project, also its page for whoever signs."""
+    from simkit.orders import project_state
+
+    if report is None:
+        return []
+    home, files = report.absolute().parent, [report]
+    if report.name == project_state.PLAN and (home / project_state.FILE).is_file():
+        files.append(report.with_name(project_state.PLAN_PAGE))
+    for file in reversed(files):  # the plan, which status reads, last
+        write_page(made, file)
+    project_state.record(home, made=report)
+    return files
+
+
+def _warn_of_earlier_labels(folders: tuple[Path, ...]) -> None:
+    """Warn of comparisons in a project whose labels have changed since."""
+    from simkit.orders import project_state
+    from simkit.planning.evidence import project_folder
+
+    if (home := project_folder(*folders)) is None:
+        return
+    current = project_state.record(home)
+    names = sorted(
+        file.parent.name
+        for file in home.glob("runs/*/table.csv")
+        if file.relative_to(home).as_posix() not in current
+        and file.parent.resolve() in [folder.resolve() for folder in folders]
+    )
+    if names:
+        again = "; ".join(
+            join(["simkit", "compare", str(home / f"grid-{name}.toml"), "--out",
+                  str(home / "runs" / name)]) for name in names
+        )  # fmt: skip
+        warnings.warn(
+            f"{home / project_state.TABLE} has changed since the comparisons were made, such as by "
+            f"further test images, and this plan does not know the new labels; compare again, then "
+            f"plan: {again}",
+            stacklevel=1,
+        )
 
 
 def _say_savings(folders: tuple[Path, ...]) -> None:

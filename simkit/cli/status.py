@@ -31,7 +31,14 @@ def command(folder: Path) -> None:
     """
     from simkit.orders import page
     from simkit.orders.annotators import progress
-    from simkit.orders.project import Project, model_of, next_step, spent, spent_by_round
+    from simkit.orders.project import (
+        Project,
+        model_of,
+        next_step,
+        plan_of,
+        spent,
+        spent_by_round,
+    )
     from simkit.orders.project_scores import ProjectScores
     from simkit.orders.who_errs import errors_line
 
@@ -40,12 +47,13 @@ def command(folder: Path) -> None:
     by_prices, by_times = (spent(project, states, measured=measured) for measured in (False, True))
     rows = _rounds(states, spent_by_round(project, states))
     step, model = next_step(project, states), model_of(project)
+    plan = plan_of(project)
     scores = ProjectScores.of(project, states[0])
     print_json({
         "data": project.data, "classes": list(project.classes), "budget": project.budget,
         "spent": by_times, "spent_by_prices": by_prices, "rounds": rows, "next": step,
         "annotators": [row for state in states for row in progress(state)],
-        "model": model,
+        "model": model, "plan": plan,
         "errors": {state.order.folder.name: state.errors for state in states},
         "scores": None if scores is None else scores.to_json(),
     })
@@ -74,9 +82,13 @@ def command(folder: Path) -> None:
         for line in scores.lines():
             say(line)
         say_savings(scores, project.budget - by_times)
+    if plan:
+        say(_planned(plan))
     say(f"next: {step}")
     if model:
         scored = _scored(model, project.test_errors(states))
+        if plan:
+            scored += "; this is one training, while the plan fits the trainings of the comparison"
         say(f"model: {scored}; on new labelled images: {model['evaluate']}")
 # fmt: on
 
@@ -95,6 +107,16 @@ def _rounds(states: Sequence[OrderState], spent: Sequence[Sequence[float]]) -> l
                 "people": int(people), "dollars": dollars[number - 1],
             })  # fmt: skip
     return rows
+
+
+def _planned(plan: dict[str, Any]) -> str:
+    """What a plan says, and where its page is."""
+    text = f"{100 * plan['today']:.1f} mAP on new images with the labels it was made from"
+    if plan["expected"] is not None:
+        text += f", {100 * plan['expected']:.1f} after {exact_money(plan['dollars'])} more"
+    old = "" if plan["current"] else "; older than the labels or comparisons"
+    page = f"; page for whoever signs: {plan['page']}" if plan["page"] else ""
+    return f"plan: {text}{old}{page}"
 
 
 def _scored(model: dict[str, Any], errors: tuple[float, float] | None) -> str:

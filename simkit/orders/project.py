@@ -8,6 +8,7 @@ project/answers.csv      made from the answers: the numbers of answers behind th
 project/grid-1.toml ...  made from the answers: comparisons of schemes on the pilot
 project/project_scores.parquet   the scores that the project started with, as logits
 project/plan.json        the last plan; the next round orders its purchase
+project/plan.html        the same as a page
 project/model, scores.csv  the model trained on the labels, and its scores of all images
 project/state.json       which of these results are up to date; see `simkit.orders.project_state`
 """
@@ -23,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import Path
-from shlex import quote
+from shlex import join, quote
 from typing import Any, ClassVar
 
 import numpy as np
@@ -53,7 +54,7 @@ from simkit.orders.annotators import (
 from simkit.orders.order import ABOUT, LABELS, NumberOfAnswers, Order, RoundSettings, effort_of
 from simkit.orders.page import to_answer
 from simkit.orders.project_state import FILE as FILE
-from simkit.orders.project_state import MODEL, PLAN, SCORES, TABLE, record, start
+from simkit.orders.project_state import MODEL, PLAN, PLAN_PAGE, SCORES, TABLE, record, start
 from simkit.orders.receiving import DATA, OrderState, write_data
 from simkit.orders.rounds import round_of
 from simkit.orders.who_errs import price_of
@@ -67,6 +68,7 @@ from simkit.results.runs import read_errors
 from simkit.results.test_split import Errors
 
 FIRST, PICTURES = "order1", "pictures.csv"
+EARLIER_SCORES = "given_scores.parquet"  # their name up to an early version of 0.2
 DOWNLOADS = "~/Downloads/"
 UNKNOWN_ERRORS = [[0.02, 0.02], [0.05, 0.05]]  # levels of flips while the errors are unknown
 LEAST_ERRORS = 0.002  # of annotators; fewer tell nothing about levels
@@ -143,7 +145,14 @@ class Project:
             values = tomllib.loads(file.read_text("utf-8"))
             if "people" in values:  # up to version 0.2
                 values.setdefault("answers", values.pop("people"))
-            return build(Project, {**values, "folder": Path(folder)}, "project")
+            project = build(Project, {**values, "folder": Path(folder)}, "project")
+        earlier, now = Path(folder) / EARLIER_SCORES, Path(folder) / PROJECT_SCORES
+        if earlier.is_file() and not now.exists():
+            raise BadInput(
+                f"{earlier} has the scores of the project under a name that is not read any more; "
+                f"rename it: {join(['mv', str(earlier), str(now)])}"
+            )
+        return project
 
     def repeated(self, images: int) -> float:
         """The share of so many images about which three people answer."""
@@ -457,6 +466,21 @@ def model_of(project: Project) -> dict[str, Any]:
     words = [*_predict(project, model, "folder:NEW,labels=NEW.csv", "new_scores.csv"), "--report"]
     command = " ".join(map(quote, ["simkit", *words, str(project.folder / "model.html")]))
     return {"scored": model.get("scored", {}), "evaluate": command}
+
+
+def plan_of(project: Project) -> dict[str, Any]:
+    """The plan of the project: `today` and `expected` mAP, `dollars` of its purchase, its `page`;
+    whether it is `current`; empty without one."""
+    file, page = project.folder / PLAN, project.folder / PLAN_PAGE
+    plan = _values(file)
+    if "today" not in plan:
+        return {}
+    bought = plan["purchase_needed"]
+    return {
+        "today": plan["today"], "expected": plan["chosen"]["median"] if bought else None,
+        "dollars": plan["chosen"]["dollars"] if bought else 0.0,
+        "page": str(page) if page.is_file() else "", "current": PLAN in record(project.folder),
+    }  # fmt: skip
 
 
 def _predict(project: Project, model: dict[str, Any], data: str, out: str) -> list[str]:

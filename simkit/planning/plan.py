@@ -92,7 +92,7 @@ class Plan(Decision, Readable):
         }  # fmt: skip
         values = {
             "budget": self.project.dollars, "images": self.project.images, "target": target,
-            "purchase_needed": self.purchase_needed,
+            "purchase_needed": self.purchase_needed, "today": self.so_far,
             "test_images": plan_page.better_tests(self) if self.evidence.project else None,
             "zero_shot": self.evidence.zero_shot,
             "wrong": self.wrong, "errors": self.curves.errors, "searched": self.candidates_right,

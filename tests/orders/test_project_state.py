@@ -96,7 +96,7 @@ def test_every_step_is_the_same_in_copies(project):
     same_in_copies(project, "nothing")
 
 
-def test_a_plan_is_made_again_after_its_comparisons(project):
+def test_a_plan_is_made_again_after_its_comparisons(project, capsys):
     """Later answers change labels of the pilot, so the comparisons, and then the plan."""
     receive(project)
     compared(project)
@@ -112,7 +112,11 @@ def test_a_plan_is_made_again_after_its_comparisons(project):
         file.write_text(file.read_text().replace('"unsure"', '"yes"'))
     assert code(["receive", str(project), *map(str, files)]) == 0
     same_in_copies(project, "simkit compare")
-    (project / "runs" / "1" / "table.csv").write_text("after the answers")
+    runs = project / "runs" / "1"
+    assert code(["plan", str(runs), "--budget", "10"]) == 2  # its runs are stand-ins
+    again = f"simkit compare {project / 'grid-1.toml'} --out {runs}"
+    assert f"compare again, then plan: {again}" in capsys.readouterr().err
+    (runs / "table.csv").write_text("after the answers")
     same_in_copies(project, "simkit plan")
     plan.write_text('{"purchase_needed": false}')
     same_in_copies(project, "simkit train")
@@ -169,6 +173,13 @@ def test_projects_without_a_state_file_go_by_file_times_once(project):
         (project / "state.json").unlink(missing_ok=True)
         os.utime(plan, (time, time))
         same_in_copies(project, command)
+
+
+def test_scores_under_their_earlier_name_are_refused_with_the_mend(project, capsys):
+    (project / "given_scores.parquet").write_bytes(b"")
+    assert code(["status", str(project)]) == 2
+    mend = f"mv {project / 'given_scores.parquet'} {project / 'project_scores.parquet'}"
+    assert mend in capsys.readouterr().err
 
 
 def test_a_damaged_state_is_refused(project):
