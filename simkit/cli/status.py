@@ -82,14 +82,7 @@ def command(folder: Path) -> None:
         for line in scores.lines():
             say(line)
         say_savings(scores, project.budget - by_times)
-    if plan:
-        say(_planned(plan))
-    say(f"next: {step}")
-    if model:
-        scored = _scored(model, project.test_errors(states))
-        if plan:
-            scored += "; this is one training, while the plan fits the trainings of the comparison"
-        say(f"model: {scored}; on new labelled images: {model['evaluate']}")
+    _say_results(step, plan, model, project.test_errors(states))
 # fmt: on
 
 
@@ -107,6 +100,20 @@ def _rounds(states: Sequence[OrderState], spent: Sequence[Sequence[float]]) -> l
                 "people": int(people), "dollars": dollars[number - 1],
             })  # fmt: skip
     return rows
+
+
+def _say_results(
+    step: str, plan: dict[str, Any], model: dict[str, Any], errors: tuple[float, float] | None
+) -> None:
+    """Print the plan, the next command, and the model, whose test labels have these errors."""
+    if plan:
+        say(_planned(plan))
+    say(f"next: {step}")
+    if model:
+        scored = _scored(model, errors)
+        if plan:
+            scored += "; this is one training, while the plan fits the trainings of the comparison"
+        say(f"model: {scored}; on new labelled images: {model['evaluate']}")
 
 
 def _planned(plan: dict[str, Any]) -> str:
