@@ -7,9 +7,10 @@ Three steps, all functions of counts and not of dollars:
    the slope s at the end of the pilot, a decay g that grows with log s, as steep curves flatten
    sooner, and a factor exp(z) that the pilot cannot measure, larger for small pilots.
 2. *A label option in the pilot's pool* (`CellCurve`). u is the share of labels that a method can
-   use. At u = 1 the labels are complete, and mAP is C of the same method. Between the measured
-   sizes, and from the largest to u = 1, logit mAP is a straight line over log u, with an error
-   between the largest and u = 1.
+   use, p**w a**(1 - w) of the known shares p of present and a of absent labels; the pilot tells w.
+   At u = 1 the labels are complete, and mAP is C of the same method. Between the measured sizes,
+   and from the largest to u = 1, logit mAP is a straight line over log u, with an error between the
+   largest and u = 1.
 3. *The same shares of a larger pool* (`Curves.__call__`). Two rules bound the extrapolation: the
    distance of an option to complete labels of the same images is constant in logit mAP, or its
    labels remain equivalent to complete labels of the same share of the images. Every sample mixes
@@ -23,7 +24,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -62,6 +63,7 @@ TIMES = np.geomspace(0.002, LARGEST, 80)  # the pool, at which complete labels a
 EDGE = 1e-4  # of mAP, so that logits stay finite
 BENT = 0.6  # log error of the slope of logit mAP over the cost of errors, besides the draws
 GROWN = 0.4  # log error of the gain of cleaner labels at ten times the pool
+WEIGHTS = tuple(k / 20 for k in range(10, 21))  # of present labels in the share that is used
 RIGHT = 0.1  # of the labels that show a class, at least
 AGREEING = 40  # smallest effective number of samples that agree with a scored purchase
 
@@ -212,6 +214,7 @@ class Curves:
         self._luck = rng.standard_normal(SAMPLES)
         # Curves are computed once; they do not depend on `errors`, so copies share them.
         self._slope, self._full = cache(self._slope_of), cache(self._full_of)
+        self._weight = cache(self._weight_of)
         self.cell = cache(self._cell)
         # Within a sample, quantities that a pilot cannot measure are equal for all methods.
         self._growth = rng.standard_normal(SAMPLES)
@@ -506,10 +509,9 @@ class Curves:
     def _cell(self, pair: Pair) -> CellCurve:
         """The curve of a measured label option and method in the pilot's pool."""
         sizes, end = self.evidence.cells[pair], self.full(pair).end
-        sides = (np.stack([getattr(s, n) for s in sizes]) for n in ("present", "absent"))
         scores = self._means([size.scores for size in sizes])
         wander = self._rng("shape", *map(str, pair)).standard_normal(SAMPLES)
-        return CellCurve.of(self.shares(pair, *sides), scores, end, wander)
+        return CellCurve.of(self.shares(pair, *_stacked(sizes)), scores, end, wander)
 
     @property
     def complete(self) -> PriceCurve:
@@ -519,16 +521,49 @@ class Curves:
     def shares(self, pair: Pair, present: Array, absent: Array) -> Array:
         """(M,) share of labels that the method can use; present, absent (M, L') in the pool."""
         option, method = pair
+        p, a = self._sides(option, present, absent)
+        weight = self._weight(method)
+        return np.asarray(p if weight == 1 else p**weight * a ** (1 - weight))
+
+    def _sides(self, option: LabelOption, present: Array, absent: Array) -> tuple[Array, Array]:
+        """(M,) known shares of the present and of the absent labels, means over classes."""
 
         def mean_share(count: Array, whole: Array) -> Array:
             positive = whole > 0
             return np.minimum(count[:, positive] / whole[positive], 1.0).mean(axis=1)
 
         all_present, all_absent = self.purchases[option].complete
-        p = mean_share(present, all_present)
+        return mean_share(present, all_present), mean_share(absent, all_absent)
+
+    def _weight_of(self, method: str) -> float:
+        """Weight w of the present labels in p**w a**(1 - w), the share that a method can use.
+
+        A method that learns from known labels alone needs both sides: w is 1/2. To a method that
+        takes unknown labels for absent ones, known absent labels are worth little: w is 1, or less
+        where it corrects them. The pilot measures w: label options of different composition lie on
+        one curve, a parabola in log u through complete labels, and w is the one with the least
+        squares. Together with a complete pilot a purchase has another composition than alone.
+        """
         if self.evidence.methods[method].unknown_as_absent:
-            return p
-        return np.sqrt(p * mean_share(absent, all_absent))
+            return 1.0
+        rows = []  # log p, log a, and logit mAP less that of complete labels, of every size
+        options = set()
+        for pair, sizes in self.evidence.cells.items():
+            if pair[1] == method and pair[0].amount != "images":
+                end = _logit(np.nanmean(self.evidence.complete_labels(*pair)))
+                for p, a, size in zip(*self._sides(pair[0], *_stacked(sizes)), sizes, strict=True):
+                    if min(p, a) > 0:
+                        options.add(pair[0])
+                        rows.append((*np.log([p, a]), _logit(np.nanmean(size.scores)) - end))
+        known, y = np.split(np.array(rows).reshape(-1, 3), [2], axis=1)
+        if len(options) < 2 or len(y) < 4 or np.ptp(known[:, 0] - known[:, 1]) < np.log(2):
+            return WEIGHTS[0]  # labels of one composition tell nothing
+        error = []
+        for weight in WEIGHTS:
+            x = known @ [weight, 1 - weight]
+            parabola = np.column_stack([x, x**2])
+            error.append(np.square(y - parabola @ np.linalg.lstsq(parabola, y)[0]).sum())
+        return WEIGHTS[int(np.argmin(error))]
 
     def __call__(self, pair: Pair, present: Array, absent: Array, times: Array) -> Array:
         """(R, M) mean mAP on new images.
@@ -627,6 +662,11 @@ class Curves:
 
     def _rng(self, *names: str) -> np.random.Generator:
         return np.random.default_rng(Chance.seeded(self.seed).of("plan", *names).seed())
+
+
+def _stacked(sizes: Sequence[Size]) -> tuple[Array, Array]:
+    """(K, L') present and absent labels of K sizes."""
+    return np.stack([s.present for s in sizes]), np.stack([s.absent for s in sizes])
 
 
 def _by_row(x: Iterable[Array], at: Iterable[Array], values: Iterable[Array]) -> Array:

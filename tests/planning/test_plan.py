@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import expit, logit
 
 from simkit import data as datasets
 from simkit.annotate.annotators import Habits
@@ -600,6 +601,41 @@ def test_with_low_trust_a_part_is_bought_first(pilot):
     made = plan(replace(evidence, **once), 60, images=600, prices="openimages")
     free = "Compare again with `draws = 3` in the grid, which costs no labels, and plan again."
     assert made.trust.grade == "low" and answers(made)["Next step"] == free
+
+
+def test_the_pilot_tells_what_absent_labels_are_worth_to_a_method(spec, tmp_path):
+    """A share of 0.5**w 0.125**(1 - w), where mAP is a function of that share with a known w."""
+    folder = planted.write(tmp_path / "runs", spec, schemes=("rpa", "fpc"), methods=("ll-r",))
+    evidence = Evidence.of(folder)
+    options = {str(option): option for option, _ in evidence.cells}
+    purchases = {one: count(one, evidence.pool, prices("openimages")) for one in options.values()}
+    whole = purchases[options["fpc"]].complete
+    labels = whole[0][None] / 2, whole[1][None] / 8
+
+    def known(size):
+        parts = zip((size.present, size.absent), whole, strict=True)
+        return [
+            np.minimum(part[all_of > 0] / all_of[all_of > 0], 1).mean() for part, all_of in parts
+        ]
+
+    def share(weight, schemes):
+        cells = {}
+        for pair, sizes in evidence.cells.items():
+            end = np.mean(evidence.complete_labels(*pair))
+            logs = [np.log(known(size)) @ [weight, 1 - weight] for size in sizes]
+            scores = [expit(logit(end) + 0.5 * log - 0.1 * log**2) for log in logs]
+            cells[pair] = tuple(
+                replace(size, scores=np.full(3, score))
+                for size, score in zip(sizes, scores, strict=True)
+            )
+        cells = {pair: sizes for pair, sizes in cells.items() if str(pair[0]) in schemes}
+        curves = Curves(replace(evidence, cells=cells), purchases)
+        return curves.shares((options["fpc"], "ll-r"), *labels)[0]
+
+    for weight in (0.5, 0.7, 0.9, 1.0):
+        found = share(weight, ("rpa", "fpc"))
+        assert found == pytest.approx(0.5**weight * 0.125 ** (1 - weight), rel=1e-6)
+    assert share(0.9, ("fpc",)) == pytest.approx(0.25)  # of one composition: both sides equally
 
 
 def test_order_later_rounds_and_the_rest_are_the_budget(pilot, erring):
