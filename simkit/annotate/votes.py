@@ -271,32 +271,36 @@ def repeated_answers(votes: Votes) -> RepeatedAnswers | None:
     majority = (yes > no) * weights * many
     if not several.any() or not 0 < majority.sum() < several.sum():
         return None
-    rates, share = np.array([0.05, 0.02]), majority.sum() / several.sum()
+    wrong, total, first = np.stack([no, yes]), no + yes, float(majority.sum() / several.sum())
 
-    def presence(rates: NDArray[np.float64]) -> NDArray[np.float64]:
+    def presence(rates: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+        """(2, P) the probabilities of presence and absence."""
         odds = np.log(share / (1 - share)) + no * np.log(rates[0] / (1 - rates[1]))
-        return 1 / (1 + np.exp(-(odds + yes * np.log((1 - rates[0]) / rates[1]))))
+        present = 1 / (1 + np.exp(-(odds + yes * np.log((1 - rates[0]) / rates[1]))))
+        return np.stack([present, 1 - present])
 
-    wrong, total = np.stack([no, yes]), no + yes
-    for _ in range(20_000):
-        present = presence(rates)
-        states = np.stack([present, 1 - present])
-        before, part = (*rates, share), states * weights
-        rates = np.clip((part * wrong).sum(1) / (part @ total), 1e-9, 1 - 1e-9)
-        share = float(np.clip(part[0].sum() / weights.sum(), 1e-9, 1 - 1e-9))
-        if np.abs(np.subtract(before, (*rates, share))).max() < 1e-9:
-            break
+    def fitted(more: float) -> tuple[NDArray[np.float64], float]:
+        """The rates, with so many wrong and right answers more to each, and the share present."""
+        rates, share = np.array([0.05, 0.02]), first
+        for _ in range(20_000):
+            before, part = (*rates, share), presence(rates, share) * weights
+            rates = ((part * wrong).sum(1) + more) / (part @ total + 2 * more)
+            rates = np.clip(rates, 1e-9, 1 - 1e-9)
+            share = float(np.clip(part[0].sum() / weights.sum(), 1e-9, 1 - 1e-9))
+            if np.abs(np.subtract(before, (*rates, share))).max() < 1e-9:
+                break
+        return rates, share
+
     # Wald intervals of logits, with half an error more (Jeffreys), as there may be none. The
     # information is that of the scores, in which the unknown truth counts.
-    known = (part * many) @ total
-    centre = (rates * known + 0.5) / (known + 1)
-    present = presence(centre)
-    states = np.stack([present, 1 - present])
-    scores = np.vstack([states * (wrong - centre[:, None] * total), present - share])
+    (rates, _), (centre, share) = fitted(0.0), fitted(0.5)
+    states = presence(centre, share)
+    scores = np.vstack([states * (wrong - centre[:, None] * total), states[0] - share])
     spread = 1.96 * np.sqrt(np.diag(np.linalg.pinv((scores * weights) @ scores.T))[:2])
     low, high = (
         1 / (1 + np.exp(-(np.log(centre / (1 - centre)) + sign * spread))) for sign in (-1, 1)
     )
+    low, high = np.minimum(low, rates), np.maximum(high, rates)
     intervals = tuple(zip(low.tolist(), high.tolist(), strict=True))
     return RepeatedAnswers((float(rates[0]), float(rates[1])), intervals, int(several.sum()))
 

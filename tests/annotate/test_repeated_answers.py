@@ -51,6 +51,32 @@ def test_asking_doubtful_questions_again_does_not_bias_the_rates():
     assert false_alarm == pytest.approx(0.03, rel=0.25) and miss == pytest.approx(0.03, abs=0.015)
 
 
+def twice(seed: int, rates: tuple[float, float]) -> Votes:
+    """600 questions with two answers each, and a third one to up to 13 on which the two differ."""
+    rng = np.random.default_rng(seed)
+    present, numbers = rng.random(600) < 0.15, np.arange(600)
+    asked, who = np.concatenate([numbers, numbers]), np.repeat([0, 1], 600)
+    said = present[asked] ^ (rng.random(1200) < np.where(present[asked], *rates))
+    third = np.flatnonzero(said[:600] != said[600:])[:13]
+    more = present[third] ^ (rng.random(len(third)) < np.where(present[third], *rates))
+    return Votes(
+        numbers, ("x",), tuple("abc"), numbers, 0 * numbers, np.concatenate([asked, third]),
+        np.concatenate([who, np.full(len(third), 2)]),
+        np.where(np.concatenate([said, more]), 2, 0).astype(np.int8), np.full(600, -1, np.int8),
+    )  # fmt: skip
+
+
+def test_intervals_hold_their_rates_where_only_some_ties_have_a_third_answer():
+    rates = 0.05, 0.01
+    found = [one for seed in range(100) if (one := repeated_answers(twice(seed, rates)))]
+    for kind, rate in enumerate(rates):
+        low, high = np.array([one.intervals[kind] for one in found]).T
+        own = np.array([one.rates[kind] for one in found])
+        assert ((low <= own) & (own <= high)).all()
+        assert np.mean((low <= rate) & (rate <= high)) >= 0.9
+        assert np.mean(high - low) < (0.12, 0.02)[kind]
+
+
 def test_single_answers_say_nothing():
     votes = simulated(0, (0.03, 0.03))
     alone = Votes(
