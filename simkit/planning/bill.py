@@ -81,7 +81,7 @@ def _order(plan: Decision) -> Iterator[BillLine]:
             what = f"further answers, {one.answers}"
             yield _line(what, labels - one.settling, one.seconds * (1 - tied), part=part)
             if one.settling:
-                what = "one more where answers tie"
+                what = "one more answer where answers tie"
                 yield _line(what, one.settling, one.seconds * tied, when="later", part=part)
         else:
             yield from _questions(plan, one, part)
@@ -91,7 +91,7 @@ def _order(plan: Decision) -> Iterator[BillLine]:
             yield BillLine("set-up", project.set_up, 0.0, part=part)
     if order and plan.in_rounds:
         dollars, seconds = chosen.dollars - order[0].dollars, chosen.seconds - order[0].seconds
-        yield _line("later rounds, by a new plan", dollars, seconds, when="later")
+        yield _line("later rounds, after a new plan", dollars, seconds, when="later")
 
 
 def _questions(plan: Decision, one: Candidate, part: str) -> Iterator[BillLine]:

@@ -377,7 +377,7 @@ def _as_good(
     return (one for one, keep in zip(some, np.all(as_good, axis=0), strict=True) if keep)
 
 
-def instead(choice: Choice) -> list[Candidate]:
+def alternatives(choice: Choice) -> list[Candidate]:
     """Of every other label option the best purchase for at most the price of the chosen one, best
     first; if a target is reached, the rivals."""
     if choice.reached:
@@ -464,7 +464,7 @@ def next_measurement(choice: Choice) -> tuple[Candidate, float] | None:
 
 
 def first_part(choice: Choice, curves: Curves) -> Candidate | None:
-    """The part of the chosen purchase that would tell most for its price; None if none would.
+    """A part of the chosen purchase that narrows its range enough to be bought first, if any.
 
     It costs at most a quarter of the purchase: the cheapest that halves the range, or else the
     largest, if that narrows the range by 15 % or more (`narrowed`).
@@ -699,13 +699,13 @@ class Trust:
     ----------
     reasons
         Sentences, most serious first.
-    free
-        Where trust is low, what would raise it and costs no labels; "" for nothing.
+    remedy
+        Where trust is low, what would raise it without further labels; "" if nothing would.
     """
 
     grade: Grade
     reasons: tuple[str, ...]
-    free: str = ""
+    remedy: str = ""
 
     @staticmethod
     def of(
@@ -725,7 +725,7 @@ class Trust:
         tested = Backtest(0, 1.0, 0.0) if backtest is None or chosen is None else backtest
         held = f"{tested.held * tested.cells:.0f} of {tested.cells}"
         problems: list[tuple[int, str, str]]
-        # Severity, 0 to 2, a sentence, and a mend without labels: of the runs, then of the order.
+        # Severity, 0 to 2, a sentence, and a remedy without labels: of the runs, then of the order.
         problems = [
             ((missing > 0) + (missing > 0.05), sentence, ""),
             (2 * evidence.stand_in_backbone,
@@ -764,12 +764,12 @@ class Trust:
         grades: tuple[Grade, ...] = ("high", "medium", "low")
         reasons = tuple(text for severity, text, _ in problems[1:] if severity)[:MOST_REASONS]
         reasons = (*([problems[0][1]] if problems[0][0] else ()), *reasons)
-        free = next((mend for severity, _, mend in problems if severity > 1 and mend), "")
-        return Trust(grades[max(row[0] for row in problems)], reasons, free)
+        remedy = next((mend for severity, _, mend in problems if severity > 1 and mend), "")
+        return Trust(grades[max(row[0] for row in problems)], reasons, remedy)
 
 
 def _of_order(chosen: Candidate, curves: Curves) -> list[tuple[int, str, str]]:
-    """Severity, sentence and mend without labels of each problem of the purchase."""
+    """Severity, sentence and remedy without labels of each problem of the purchase."""
     evidence, times, option = curves.evidence, chosen.times, chosen.option
     fewer = 0.0
     if option.amount != "images":
@@ -796,7 +796,7 @@ def _of_order(chosen: Candidate, curves: Curves) -> list[tuple[int, str, str]]:
 
 
 def _unknown_errors(option: LabelOption, curves: Curves) -> tuple[int, str, str]:
-    """Severity, what is unknown about the annotators' errors or their effect, and its mend."""
+    """Severity, what is unknown about the annotators' errors or their effect, and the remedy."""
     if not option.habits.perfect or (curves.errors and not any(curves.errors)):
         return 0, "", ""
     if curves.errors is None:

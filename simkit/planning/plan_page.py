@@ -23,7 +23,7 @@ from simkit.planning.choose import (
     MOST_TIMES,
     Candidate,
     Decision,
-    instead,
+    alternatives,
     narrowed,
     planned,
 )
@@ -55,7 +55,7 @@ def page(plan: Decision) -> Page:
     return Page(
         title,
         (*_so_far(plan), *_answer(plan)),
-        tables=(_amounts(plan), _instead_of(plan), _supposed(plan)), bill=_bill(plan),
+        tables=(_amounts(plan), _other_labels(plan), _supposed(plan)), bill=_bill(plan),
         details=tuple(_details(plan)), chart=_chart(plan), command=plan.command,
         trust=plan.trust.grade, about=", ".join(filter(None, [plan.day.isoformat(), about])),
     )  # fmt: skip
@@ -156,10 +156,11 @@ def what_if(
 
 
 def _range(plan: Decision, map: Array) -> str:
-    """The interval, and how often such intervals held within the pilot."""
+    """The range, and how many such ranges contained the mAP that was measured in the pilot."""
     test, held = plan.backtest, ""
     if test is not None:
-        held = f" ({test.held * test.cells:.0f} of {test.cells} such ranges held within the pilot)"
+        held = (f" ({test.held * test.cells:.0f} of {test.cells} such ranges in the pilot contained "
+                "the measured mAP)")  # fmt: skip
     return f"{_band(map)} mAP with 90% probability{held}."
 
 
@@ -378,17 +379,17 @@ def _next(plan: Decision) -> str:
 
 
 def _first_round(plan: Decision) -> dict[str, str]:
-    """What a first round tells, and the commands that order it and plan again."""
+    """What a first round shows, and the commands that order it and plan again."""
     low, high = plan.chosen.band
     width = narrowed(plan.order[0], plan.chosen, plan.curves) * (high - low)
-    which = "they show which of the two is better, and" if plan.order[1:] else "it shows"
+    which = "which of the two is better, and " if plan.order[1:] else ""
     again = command(
         *plan.evidence.folders, **{"continue": "order1"}, images=plan.project.images,
         budget=f"{plan.project.dollars - plan.cost('now'):.2f}",
     )  # fmt: skip
     return {
-        "tells": f"{which} how much more images give; the range of the whole is expected to narrow "
-        f"from {points(high - low)} to {points(width)} points.",
+        "shows": f"It shows {which}how much further images add; the range of the whole is expected to "
+        f"narrow from {points(high - low)} to {points(width)} points.",
         "ordered": code("simkit order --data folder:NEW,labels=none --classes names.txt --plan "
                         "plan.json"),
         "written": code("--report plan.json"), "again": code(again),
@@ -519,7 +520,7 @@ def _amount(plan: Decision, name: str, one: Candidate | None) -> dict[str, str]:
             "mAP": points(one.median), "range": _band(one.map)}  # fmt: skip
 
 
-def _instead_of(plan: Decision) -> Table:
+def _other_labels(plan: Decision) -> Table:
     """The best of other label options, with the probability that one is better by a point; with a
     target, that it reaches it."""
     chosen, target = plan.chosen, plan.project.target
@@ -532,7 +533,7 @@ def _instead_of(plan: Decision) -> Table:
     title = "Other labels that reach the target" if plan.choice.reached else (
         f"Other labels for at most {dollars(chosen.dollars)}"
     )  # fmt: skip
-    some = instead(plan.choice)[: OTHERS * plan.purchase_needed]
+    some = alternatives(plan.choice)[: OTHERS * plan.purchase_needed]
     return _table(title, (
         {name: cell for name, cell in _row(plan, one).items() if name != "method"} | chance(one)
         for one in some
@@ -587,8 +588,8 @@ def _bill(plan: Decision, *, paid: bool = False) -> Table:
         rows.append(_billed(BillLine("total", cost, hours)))
     title, wage = "", plan.prices.wage
     if not paid:
-        how = "times each" if wage is None else f"times each, at ${wage:g} an hour"
-        title = f"Bill: questions times answers {how}"
+        how = "price of each" if wage is None else f"time of each, at ${wage:g} an hour"
+        title = f"Bill: questions x answers x {how}"
     kept = [name for name in next(iter(rows), {}) if any(row[name] for row in rows)]
     if wage is None:  # the price list has no times
         kept = [name for name in kept if name != "hours"]

@@ -178,7 +178,7 @@ def test_where_no_purchase_is_needed_the_next_step_is_training(pilot):
     said = answers(made)
     assert not made.purchase_needed and said["Spend"].startswith("nothing:")
     assert "$" not in said["Spend"]
-    assert re.search(r"mAP with 90% probability \(.* held within the pilot\)\.$", said["Range"])
+    assert re.search(r"mAP with 90% probability \(.* contained the measured mAP\)\.$", said["Range"])
     assert f"--method {method}" in said["Next step"] and "order1/labels" in said["Next step"]
     assert "$70" in made.text() and "Bill:" not in made.text()
     poor = replace(received, scores=np.array([0.05]), asked=POOL // 2)
@@ -584,11 +584,11 @@ def test_with_low_trust_a_part_is_bought_first(pilot):
     (part,), said = made.order, answers(made)
     assert made.trust.grade == "low" and made.in_rounds
     assert part.pair == made.chosen.pair and part.dollars < made.chosen.dollars / 4
-    assert said["Spend"].startswith(f"{dollars(part.dollars)} on a first part: ")
+    assert said["Spend"].startswith(f"{dollars(part.dollars)} on a first round: ")
     assert amounts(said["Later"]) == [made.cost("later")]
     assert made.cost("now", "later") == pytest.approx(made.chosen.dollars, abs=0.01)
     step, (low, high) = said["Next step"], made.chosen.band
-    assert step.startswith("Order this part first: ") and "--plan plan.json` orders it" in step
+    assert step.startswith("Order the first round. ") and "--plan plan.json` orders " in step
     assert f"--continue order1 --images 9000 --budget {60 - made.cost('now'):.2f}`" in step
     now, then = map(float, re.search(r"from ([\d.]+) to ([\d.]+) points", step).groups())
     assert now == pytest.approx(100 * (high - low), abs=0.06) and then <= 0.85 * now

@@ -442,7 +442,7 @@ def test_trust(pilot, case):
     one = replace(purchase("full-subset", 9, np.full(9, 0.5), times=1.0), **purchased)
     made = Trust.of(one, curves, Backtest(10, held, 0.01))
     assert made.grade == grade and (reason in " ".join(made.reasons))
-    assert bool(made.free) == (case == "one draw")  # more draws cost no labels
+    assert bool(made.remedy) == (case == "one draw")  # more draws cost no labels
     assert len(made.reasons) == bool(reason)
 
 
@@ -457,7 +457,7 @@ def test_trust_in_orders_unlike_the_pilot(pilot):
             present=2 * least.present / fewer, absent=2 * least.absent / fewer,
         )  # fmt: skip
         made = Trust.of(one, curves, None)
-        assert bool(made.free) is sparse and made.grade == ("low" if sparse else "medium")
+        assert bool(made.remedy) is sparse and made.grade == ("low" if sparse else "medium")
         assert (f"had {fewer:.2g} times as many" in " ".join(made.reasons)) is sparse
     parts = {pair: sizes for pair, sizes in pilot.cells.items() if not pair[0].complete}
     for cells, reason in ((parts, "fewer images were not compared"), (pilot.cells, "2 times the")):
