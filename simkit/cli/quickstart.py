@@ -16,7 +16,7 @@ from simkit.cli.order import say_annotators, say_repeated, share_or_none
 from simkit.cli.output import print_json, progress, say
 from simkit.errors import BadInput, unknown
 from simkit.files import expanded, may_write, whole
-from simkit.quantities import duration, exact_money
+from simkit.quantities import duration, exact_money, numbered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,8 +115,10 @@ def command(
                         annotators=names)  # fmt: skip
     files += _write(project, order, table)
     bill = simkit.cost(order.effort(order.table), project.prices)
+    _print_answer(project, plan, order, bill)
+    _print_order(project, order, bill, files)
     _print_pictures(table, data.name, backbone, project)
-    _print_order(project, plan, order, bill, files)
+    _print_next(project, order)
     print_json(_facts(table, order, bill, files))
 
 
@@ -220,6 +222,7 @@ def _print_pictures(table: pd.DataFrame, name: str, backbone: str | None, projec
     by_size = read.loc[read.prod(axis=1).sort_values(kind="stable").index].to_numpy()
     places = {"smallest": 0, "median": len(by_size) // 2, "largest": -1}
     sizes = ("{} {} x {}".format(size, *by_size[place]) for size, place in places.items())
+    say("")
     say(f"{len(table):,} images in {name}; pixels: {', '.join(sizes)}")
     reasons = table.set_index(table["image"].astype(str))["left_out"]
     broken, copies = (reasons[reasons.str.startswith(word)] for word in (BROKEN, COPY))
@@ -243,66 +246,100 @@ def _print_pictures(table: pd.DataFrame, name: str, backbone: str | None, projec
     say(f"table of all images: {project.folder / PICTURES}")
 
 
-def _print_order(
-    project: Project, plan: PilotPlan | None, order: Order, bill: Cost, files: list[str]
-) -> None:
+def _print_answer(project: Project, plan: PilotPlan | None, order: Order, bill: Cost) -> None:
+    """Print what to sign, what it tells, and who answers."""
     from simkit.orders import page
-    from simkit.orders.annotators import FILE
-    from simkit.orders.project import next_step
-    from simkit.orders.receiving import OrderState
-    from simkit.orders.rounds import PAGE
 
     asked, N, L = order.table["image"].nunique(), len(order.images), len(project.classes)
-    images = "all images" if asked == N else f"{asked:,} of the {N:,} images"
-    say("")
-    if plan is None:
-        say(f"Label {images} completely: {_without_pilot(project, N)}.")
-    else:
-        dollars = bill.dollars - plan.set_up  # with the answers of further people
-        plan = replace(plan, dollars=dollars, share=dollars / project.budget)
-        say(
-            f"{plan.recommendation} This pilot measures mAP (of 100 images that a model picks for "
-            f"a class, so many are right) to ±{plan.half_width:.1f}, if an image shows "
-            f"{project.per_image:g} classes on average (--per-image), and leaves "
-            f"{exact_money(project.budget - bill.dollars)} of the budget."
-        )
-        if (rest := bill.dollars * (N / asked - 1)) <= project.budget - bill.dollars:
-            everything = f"simkit order --next {quote(str(order.folder))} --images {N}"
-            say(f"To label everything instead, order the other {N - asked:,} images as well, for "
-                f"about {exact_money(rest)}: {everything}")  # fmt: skip
-    chosen = "" if asked == N else ", chosen at random"
-    time = "" if bill.seconds is None else f", {duration(bill.seconds)} of work"
-    answers, swept = int(order.table["answers"].sum()), project.price_list.rates["sweep"]
-    if swept.per == "question" and swept.dollars is None:
-        time += (f" ({answers:,} answers x {swept.seconds:g} s at ${project.price_list.wage:g} an "
-                 "hour)")  # fmt: skip
-    say(
-        f"{order.folder.name}: {len(order.table):,} questions, all {L} classes of "
-        f"{images}{chosen}; {exact_money(bill.dollars)} of {exact_money(project.budget)} at "
-        f"{project.prices} prices{time}"
+    images = (
+        f"all {numbered(N, 'image')}" if asked == N else f"{asked:,} of the {N:,} images, at random"
     )
-    alone = project.price_list.rates.get("verify", swept)
-    if L < PAGE and "91 classes" in swept.source and (alone.seconds or 0) > (swept.seconds or 0):
-        most = simkit.cost(order.effort(order.table), _dear(project))
+    spend = f"{exact_money(bill.dollars)} on all {L} classes of {images}."
+    if bill.seconds is not None:
+        spend += f" {duration(bill.seconds)} of work"
+        if (most := _most(project, order)) is not None:
+            spend += f", or at most {exact_money(most.dollars)} and {duration(most.seconds)}"
+        spend += "."
+    rows, left = {"Spend": spend}, project.budget - bill.dollars
+    if plan is None:
+        rows["Why"] = f"No pilot comes first: {_without_pilot(project, N)}."
+    else:
+        rows["Why"] = (
+            f"This pilot, {plan.images:,} images for training and {plan.test_images:,} for "
+            f"testing, tells which labels to buy for the other {exact_money(left)}."
+        )
+        rows["Precision"] = (
+            "It measures mAP (of 100 images that a model picks for a class, so many are right) to "
+            f"±{plan.half_width:.1f}, if an image shows {project.per_image:g} classes on average "
+            "(--per-image)."
+        )
+        if (rest := bill.dollars * (N / asked - 1)) <= left:
+            everything = f"simkit order --next {quote(str(order.folder))} --images {N}"
+            rows["Or all"] = (
+                f"The other {N - asked:,} images, for about {exact_money(rest)} more: {everything}"
+            )
+    if pages := page.named(order.round_folder):
+        rows["People"] = f"They answer the page in a browser: {pages}"
+    say(f"What to label first, for ${project.budget:,.15g}")
+    say("")
+    for name, text in rows.items():
+        say(f"{name:<11}{text}")
+    say("")
+
+
+def _print_order(project: Project, order: Order, bill: Cost, files: list[str]) -> None:
+    """Print how the price comes about, and what people get."""
+    from simkit.orders import page
+    from simkit.orders.annotators import FILE
+    from simkit.orders.receiving import OrderState
+
+    answers, swept = int(order.table["answers"].sum()), project.price_list.rates["sweep"]
+    price = f"{exact_money(bill.dollars)} at {project.prices} prices"
+    if swept.per == "question" and swept.dollars is None:
+        price = (f"{answers:,} answers x {swept.seconds:g} s at ${project.price_list.wage:g} an "
+                 f"hour = {price}")  # fmt: skip
+    say(f"{order.folder.name}: {len(order.table):,} questions; {price}")
+    if (most := _most(project, order)) is not None:
+        alone = project.price_list.rates["verify"]
         say(f"a class took {swept.seconds:.1f} s with 91 on a page, and {alone.seconds:.1f} s "
-            f"alone; with {L} expect up to {exact_money(most.dollars)}, {duration(most.seconds)} "
-            "of work; `simkit receive` measures it")  # fmt: skip
+            f"alone; with {len(project.classes)} expect up to {exact_money(most.dollars)}, "
+            f"{duration(most.seconds)} of work; `simkit receive` measures it")  # fmt: skip
         if (over := most.dollars - project.budget) >= 0.005:
             say(f"warning: that is {exact_money(over)} over the budget"
                 f"{_within(project, order, bill.dollars / most.dollars)}")  # fmt: skip
     say_repeated(order)
     _print_possible(project, order)
     say_annotators(OrderState.of(order))
-    if pages := page.named(order.round_folder):
-        say(f"people answer the page in a browser: {pages}")
+    if page.named(order.round_folder):
         later = order.round_folder / "instructions.md"
         say("to describe the classes on this page, start with --instructions FILE; the page of a "
             f"further round shows the descriptions in {later}")  # fmt: skip
     rest = [file for file in files if str(order.round_folder) in file]
     if others := [file for file in rest if not file.endswith((".html", ".md", FILE))]:
         say(f"files for people: {', '.join(others)}")
+
+
+def _print_next(project: Project, order: Order) -> None:
+    from simkit.orders.project import next_step
+    from simkit.orders.receiving import OrderState
+
+    say("")
     say(f"next: {next_step(project, [OrderState.of(order)])}")
     say(f"at any time: simkit status {quote(str(project.folder))}")
+
+
+def _most(project: Project, order: Order) -> Cost | None:
+    """The price if each class takes as long as one that is asked alone; None if the price list does
+    not have the time of a longer page."""
+    from simkit.orders.rounds import PAGE
+
+    rates = project.price_list.rates
+    alone, swept = rates.get("verify", rates["sweep"]), rates["sweep"]
+    if len(project.classes) >= PAGE or "91 classes" not in swept.source:
+        return None
+    if (alone.seconds or 0) <= (swept.seconds or 0):
+        return None
+    return simkit.cost(order.effort(order.table), _dear(project))
 
 
 def _dear(project: Project) -> Prices:
