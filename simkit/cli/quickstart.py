@@ -92,8 +92,8 @@ def command(
     net = options.network(backbone, weights)
     classes = classes_of(classes_file, data)
     if backbone is not None:
-        settings["backbone"] = backbone
-        settings["weights"] = projects.absolute_path(weights) if weights else ""
+        weights_file = projects.absolute_path(weights) if weights else ""
+        settings |= {"backbone": backbone, "weights": weights_file}
     settings["prices"] = _at_wage(projects.absolute_path(prices), wage)
     settings["per_image"] = per_image or min(2.0, len(classes) / 2)
     project = projects.Project(out, spec, classes, **settings)
