@@ -92,10 +92,10 @@ def command(
     net = options.network(backbone, weights)
     classes = classes_of(classes_file, data)
     if backbone is not None:
-        weights_file = projects.absolute_path(weights) if weights else ""
-        settings |= {"backbone": backbone, "weights": weights_file}
-    settings["prices"] = _at_wage(projects.absolute_path(prices), wage)
-    settings["per_image"] = per_image or min(2.0, len(classes) / 2)
+        file = projects.absolute_path(weights) if weights else ""
+        settings |= {"backbone": backbone, "weights": file}
+    listed, usual = projects.absolute_path(prices), min(2.0, len(classes) / 2)
+    settings |= {"prices": _at_wage(listed, wage), "per_image": per_image or usual}
     project = projects.Project(out, spec, classes, **settings)
     if project.unlabelled:
         projects.pilot_data(project)  # an impossible path is refused before people answer
@@ -115,8 +115,7 @@ def command(
                         annotators=names)  # fmt: skip
     files += _write(project, order, table)
     bill = simkit.cost(order.effort(order.table), project.prices)
-    _print_answer(project, plan, order, bill)
-    _print_order(project, order, bill, files)
+    _print_answer(project, plan, order, bill, files)
     _print_pictures(table, data.name, backbone, project)
     _print_next(project, order)
     print_json(_facts(table, order, bill, files))
@@ -246,8 +245,10 @@ def _print_pictures(table: pd.DataFrame, name: str, backbone: str | None, projec
     say(f"table of all images: {project.folder / PICTURES}")
 
 
-def _print_answer(project: Project, plan: PilotPlan | None, order: Order, bill: Cost) -> None:
-    """Print what to sign, what it tells, and who answers."""
+def _print_answer(
+    project: Project, plan: PilotPlan | None, order: Order, bill: Cost, files: list[str]
+) -> None:
+    """Print what to sign, what it tells, and who answers; then how the price comes about."""
     from simkit.orders import page
 
     asked, N, L = order.table["image"].nunique(), len(order.images), len(project.classes)
@@ -285,6 +286,7 @@ def _print_answer(project: Project, plan: PilotPlan | None, order: Order, bill: 
     for name, text in rows.items():
         say(f"{name:<11}{text}")
     say("")
+    _print_order(project, order, bill, files)
 
 
 def _print_order(project: Project, order: Order, bill: Cost, files: list[str]) -> None:
