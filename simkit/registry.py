@@ -390,8 +390,8 @@ _QUOTES = dict.fromkeys(map(ord, "‘’‚“”„"), "'")
 
 
 def _as_typed(text: str) -> str:
-    """For an error: the text with ASCII signs for full-width ones and typographic quotes."""
+    """For an error: the text in ASCII, without full-width characters and typographic quotes."""
     typed = unicodedata.normalize("NFKC", text.translate(_QUOTES))
-    signs = dict.fromkeys(sign for sign in text if sign not in typed)
-    what = "is no ASCII sign" if len(signs) == 1 else "are no ASCII signs"
-    return f"; {' '.join(signs)} {what}: did you mean {typed!r}?" if signs else ""
+    others = dict.fromkeys(one for one in text if one not in typed)
+    what = "is not an ASCII character" if len(others) == 1 else "are not ASCII characters"
+    return f"; {' '.join(others)} {what}: did you mean {typed!r}?" if others else ""

@@ -325,7 +325,7 @@ def _scores_table(file: Path) -> Table:
     """A table of scores: a file, arrays of scores with the names of images and classes, or a TOML
     file that names a table and the classes that have another name in it."""
     if file.suffix.lower() == ".toml":
-        return _renamed(file)
+        return _with_names_of(file)
     if file.suffix.lower() in (".npy", ".pkl", ".pt", ".pth"):
         raise BadInput(_NAMELESS)
     if file.suffix.lower() != ".npz":
@@ -346,7 +346,7 @@ def _scores_table(file: Path) -> Table:
     return from_columns({"image": names, **columns}, file)
 
 
-def _renamed(file: Path) -> Table:
+def _with_names_of(file: Path) -> Table:
     """The table that a TOML file names, with the names of classes from the file's [names]."""
     values = tomllib.loads(file.read_text("utf-8"))
     names = values.get("names", {})
@@ -356,7 +356,7 @@ def _renamed(file: Path) -> Table:
     for name, each in names.items():
         for text in [each] if isinstance(each, str) else each:
             if ours.setdefault(plain(text), name) != name:
-                raise BadInput(f"[names]: {text!r} is in two classes; keep one")
+                raise BadInput(f"[names]: {text!r} stands for two classes; keep one")
     with reading(file.parent / values["table"], "scores") as path:
         table = _scores_table(path)
     of_class = [column.name for column in table.named(USUAL["class"])]
@@ -373,14 +373,14 @@ def _renamed(file: Path) -> Table:
     return replace(table, columns=columns)
 
 
-def _rename(table: Table, lacking: Sequence[str], others: Sequence[str]) -> str:
-    """How classes that a table lacks are mapped to other names in it."""
+def _how_to_rename(table: Table, lacking: Sequence[str], others: Sequence[str]) -> str:
+    """A sentence on how to map classes that a table lacks to other names in it; or ""."""
     if not others:
         return ""
     pairs = [(name, nearest(name, others)) for name in lacking]
     first, theirs = next((pair for pair in pairs if pair[1]), (lacking[0], others[0]))
     return (
-        f"; its other names are {examples(map(repr, others), 8)}; if they mean the same, name a "
+        f"; its other names are {examples(map(repr, others), 8)}; if some mean the same, give a "
         f"TOML file in its place, with the lines table = {Path(table.path).name!r}, [names] and "
         f"{first!r} = {theirs!r}"
     )
@@ -563,7 +563,7 @@ def _class_by_class(table: Table, wanted: _Wanted) -> NDArray[np.float64]:
         raise BadInput(
             f"no column is called {examples(similar(without, others), 8)}: a column with the image "
             "ids and one per class are expected, as written by simkit predict, or the columns "
-            f"image, class and score{_rename(table, without, others)}"
+            f"image, class and score{_how_to_rename(table, without, others)}"
         )
     _note_classes(table, [columns[c].name for c in range(len(classes))], classes)
     ids = _image_column(table, classes)
@@ -594,7 +594,7 @@ def _pair_by_pair(table: Table, wanted: _Wanted) -> NDArray[np.float64]:
     places = class_places(names.texts, classes)
     others = [name for name in names.texts if name not in places]
     lacking = [name for c, name in enumerate(classes) if c not in {*places.values()}]
-    mend = _rename(table, lacking, others) if lacking else ""
+    mend = _how_to_rename(table, lacking, others) if lacking else ""
     if not places:
         raise BadInput(f"it has no row of {examples(similar(lacking, others), 8)}{mend}")
     _note_classes(table, [*places], [classes[c] for c in places.values()])

@@ -118,8 +118,8 @@ def _say_next(result: Comparison, out: Path) -> None:
         project = Project.read(folder)
         states = project.states
         say(
-            "mAP here is as measured on the test images, with a part of the labels; "
-            "the mAP to expect on new images, with all labels so far, is that of simkit plan"
+            "this mAP is measured on the test images, with a part of the labels; "
+            "simkit plan states the mAP to expect on new images, with all labels so far"
         )
         say(f"next: {next_step(project, states)}")
     elif len(result.reference) and result.grid.budgets:

@@ -82,7 +82,8 @@ class Options:
         Only write the last round of this order again, in the forms of --to.
     for_ : NAME
         With --export: who gets files with the open questions that no annotator has, or with
-        those of the annotator --in-place-of. [default of --to: the forms of the old files]
+        those of the annotator named by --in-place-of. [default of --to: the forms of the old
+        files]
     in_place_of : NAME
         With --for: the annotator who leaves.
     out : FOLDER
@@ -233,7 +234,7 @@ def _export(request: Options) -> None:
 
 
 def _hand_over(state: OrderState, request: Options) -> None:
-    """Give somebody the open questions of another annotator, or those that nobody has."""
+    """Give somebody the open questions of another annotator, or those that no annotator has."""
     from simkit.orders.receiving import OrderState
     from simkit.orders.rounds import hand_over
 
@@ -244,7 +245,8 @@ def _hand_over(state: OrderState, request: Options) -> None:
     print_json({"order": state.order.id, "folder": str(state.order.folder), "files": files,
                 "removed": removed})  # fmt: skip
     own = sum(len(part.questions) for part in given if part.annotator)
-    say(f"{name} gets {own:,} open questions {f'of {leaver}' if leaver else 'that nobody has'}")
+    whose = f"of {leaver}" if leaver else "that no annotator has"
+    say(f"{name} gets {own:,} open questions {whose}")
     if any(not part.annotator for part in given):
         say("others have to answer the questions in the files without a name, as a person answers "
             "a question once")  # fmt: skip

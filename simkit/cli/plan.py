@@ -81,7 +81,7 @@ def command(
     values |= {"confidence": confidence, "continue_": continue_}
     values = {name: value for name, value in values.items() if value is not None}
     _check(folders, pilot, values)
-    _warn_of_earlier_labels(folders)
+    _warn_of_old_comparisons(folders)
     names = ("annotators", "hours_a_week", "wage")
     values["staff"] = simkit.Staff(**{name: values.pop(name) for name in names if name in values})
     if pilot:
@@ -107,7 +107,7 @@ def command(
 
 
 def _write(made: Plan | PilotPlan, report: Path | None) -> list[Path]:
-    """Write the report; beside the plan of a project, also its page for whoever signs."""
+    """Write the report, and beside the plan of a project also its page; return the files."""
     from simkit.orders import project_state
 
     if report is None:
@@ -121,8 +121,8 @@ def _write(made: Plan | PilotPlan, report: Path | None) -> list[Path]:
     return files
 
 
-def _warn_of_earlier_labels(folders: tuple[Path, ...]) -> None:
-    """Warn of comparisons in a project whose labels have changed since."""
+def _warn_of_old_comparisons(folders: tuple[Path, ...]) -> None:
+    """Warn of comparisons of a project whose labels have changed since then."""
     from simkit.orders import project_state
     from simkit.planning.evidence import project_folder
 

@@ -107,7 +107,7 @@ def command(
     print_json(facts | ({"evaluation": made.to_json()} if made else {}))
     say(f"wrote {out} ({N:,} images, {L:,} classes)")
     if trained.thresholds:
-        say(f"a class is present from its threshold on: simkit show {quote(str(model))}")
+        say(f"thresholds from which a class is present: simkit show {quote(str(model))}")
     say(made.text(width=width(), details=details) if made else reason, nl=bool(made or reason))
     if made and report is not None:
         write_page(made, report)

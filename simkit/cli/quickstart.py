@@ -122,13 +122,15 @@ def command(
 
 
 def _at_wage(prices: str, wage: float | None) -> str:
-    """The name of a price list at a wage, which the orders and plans of a project repeat."""
+    """The name of a price list at a wage, which the orders and plans of a project use."""
     from simkit.annotate.prices import AT_WAGE
 
     if wage is None:
         return prices
     if prices.endswith(".toml"):
-        raise BadInput(f"wage belongs in your price list; write wage = {wage:g} in {prices}")
+        raise BadInput(
+            f"--wage is not for a price list of your own; write wage = {wage:g} in {prices}"
+        )
     return f"{prices}{AT_WAGE}{wage:.15g}"
 
 
@@ -248,7 +250,7 @@ def _print_pictures(table: pd.DataFrame, name: str, backbone: str | None, projec
 def _print_answer(
     project: Project, plan: PilotPlan | None, order: Order, bill: Cost, files: list[str]
 ) -> None:
-    """Print what to sign, what it tells, and who answers; then how the price comes about."""
+    """Print the first order, its purpose, and its page; then how its price is made up."""
     from simkit.orders import page
 
     asked, N, L = order.table["image"].nunique(), len(order.images), len(project.classes)
@@ -267,10 +269,10 @@ def _print_answer(
     else:
         rows["Why"] = (
             f"This pilot, {plan.images:,} images for training and {plan.test_images:,} for "
-            f"testing, tells which labels to buy for the other {exact_money(left)}."
+            f"testing, shows which labels to buy for the other {exact_money(left)}."
         )
         rows["Precision"] = (
-            "It measures mAP (of 100 images that a model picks for a class, so many are right) to "
+            "It measures mAP (how many of 100 images that a model picks for a class are right) to "
             f"±{plan.half_width:.1f}, if an image shows {project.per_image:g} classes on average "
             "(--per-image)."
         )
@@ -290,7 +292,7 @@ def _print_answer(
 
 
 def _print_order(project: Project, order: Order, bill: Cost, files: list[str]) -> None:
-    """Print how the price comes about, and what people get."""
+    """Print how the price is made up, and the files for people."""
     from simkit.orders import page
     from simkit.orders.annotators import FILE
     from simkit.orders.receiving import OrderState

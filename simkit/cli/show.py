@@ -220,10 +220,10 @@ def _model(path: Path) -> dict[str, Any]:
         N = len(facts["names"])
         shown = facts["thresholds_present"] or [None] * N  # not in models of version 0.2
         about = thresholds_from(facts["thresholds_from"], facts["thresholds_how"])
-        say(f"thresholds: a class is present from this logit on, with the highest F1 on {about}:")
+        say(f"thresholds: logits from which a class is present, with the highest F1 on {about}:")
         limits = ["never" if one is None else f"{one:.2f}" for one in facts["thresholds"]]
         rows = [*zip(facts["names"], limits, shown, strict=True)]
-        table(["class", "threshold", "from present"], rows[:SHOWN])
+        table(["class", "threshold", "present labels"], rows[:SHOWN])
         if N > SHOWN:
             say(f"and {N - SHOWN:,} more classes: thresholds in {path / 'model.json'}")
     else:

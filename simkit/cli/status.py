@@ -112,17 +112,17 @@ def _say_results(
     if model:
         scored = _scored(model, errors)
         if plan:
-            scored += "; this is one training, while the plan fits the trainings of the comparison"
+            scored += "; of one training, while the plan is fitted to all those of the comparison"
         say(f"model: {scored}; on new labelled images: {model['evaluate']}")
 
 
 def _planned(plan: dict[str, Any]) -> str:
     """What a plan says, and where its page is."""
-    text = f"{100 * plan['today']:.1f} mAP on new images with the labels it was made from"
+    text = f"{100 * plan['today']:.1f} mAP on new images with the labels that it used"
     if plan["expected"] is not None:
         text += f", {100 * plan['expected']:.1f} after {exact_money(plan['dollars'])} more"
     old = "" if plan["current"] else "; older than the labels or comparisons"
-    page = f"; page for whoever signs: {plan['page']}" if plan["page"] else ""
+    page = f"; its page: {plan['page']}" if plan["page"] else ""
     return f"plan: {text}{old}{page}"
 
 

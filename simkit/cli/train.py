@@ -278,16 +278,17 @@ def _means(done: Trial) -> str:
 
 
 def _print_decisions(detailed: Detailed) -> None:
-    """A table of the thresholds and what they decide about the scored images."""
+    """Print the thresholds, and the precision and recall that they give on the scored images."""
     from simkit.learn.trained import FEW_PRESENT
     from simkit.study.evaluation import share
 
     if not (rows := sorted(detailed.by_class, key=lambda one: -one.present)):
         return
-    say("a class is present from its threshold (a logit) on; precision and recall on the scored "
-        "images, in percent, with 95% intervals:")  # fmt: skip
+    say("thresholds: logits from which a class is present, chosen from so many present labels; "
+        "precision and recall in percent, with 95% intervals, on so many present labels of the "
+        "scored images:")  # fmt: skip
     table(
-        ["class", "threshold", "from present", "scored present", "precision", "recall"],
+        ["class", "threshold", "chosen from", "scored on", "precision", "recall"],
         [[one.name, "never" if isnan(one.threshold) else f"{one.threshold:.2f}", one.from_present,
           one.present, *(share(vars(one), name) for name in ("precision", "recall"))]
          for one in rows[:SHOWN]],
@@ -308,7 +309,7 @@ def _print(done: Trial) -> None:
         say("not scored: there are no labelled test images (field `scored` of the data)")
         if done.trained.thresholds:
             how = done.trained.thresholds_from, done.trained.thresholds_how
-            say(f"thresholds for decisions, not tested: from {thresholds_from(*how)}")
+            say(f"thresholds for decisions, not tested, are from {thresholds_from(*how)}")
         return
     say(f"mAP {_means(done)} ({done.split} split, {done.images:,} images)")
     say(in_words(done.trained.scored).partition("; ")[2])

@@ -50,14 +50,15 @@ SETS_THRESHOLDS = (
     "simkit train --report chooses them on the val split or, for heads without one, on training "
     "images with labels of nearly all classes"
 )
-FEW_PRESENT = 10  # present labels below which a threshold is called uncertain
+FEW_PRESENT = 10  # a threshold from fewer present labels is called uncertain
 
 
 def thresholds_from(images: int, how: str) -> str:
     """The images that determined thresholds, in words."""
     if how != CROSS_FITTED:
         return f"{images:,} images of val"
-    return f"{images:,} completely labelled training images, each scored by a model without it"
+    return (f"{images:,} training images with labels of nearly all classes, each scored by a model "
+            "trained without it")  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

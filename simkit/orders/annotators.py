@@ -267,9 +267,9 @@ def replaced(state: OrderState, leaver: str, name: str) -> dict[int, pd.DataFram
 _UNDIVIDED = "nobody has a part of it, as it was ordered without --annotators"
 
 
-def joined(state: OrderState, name: str) -> dict[int, pd.DataFrame]:
-    """The divisions of the rounds in which a further annotator gets the questions that wait for an
-    answer and that no annotator has.
+def extended(state: OrderState, name: str) -> dict[int, pd.DataFrame]:
+    """The divisions of the rounds with a further annotator, who gets the open questions that no
+    annotator has.
 
     Parameters
     ----------
@@ -355,8 +355,8 @@ def annotators_option(state: OrderState) -> list[str]:
 
 
 def further_people(state: OrderState) -> list[str]:
-    """As `annotators_option`, to settle ties: one or two people cannot settle their own ones, so
-    a further person gets a page."""
+    """As `annotators_option`, to settle ties: one or two people cannot settle their own, so a
+    further person gets a page."""
     names = team(state)
     return ["--annotators", ",".join(names) if len(names) > 2 else NEW] if names else []
 

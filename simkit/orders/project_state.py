@@ -22,7 +22,7 @@ from simkit.orders.order import ABOUT, LABELS
 
 FILE, STATE = "project.toml", "state.json"
 TABLE = "labels.csv"  # of the pilot and of further test images
-PLAN_PAGE = "plan.html"  # the plan for people
+PLAN_PAGE = "plan.html"  # the plan as a page
 PLAN, MODEL, SCORES = "plan.json", "model/model.json", "scores.csv"
 
 

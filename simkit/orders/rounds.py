@@ -328,8 +328,8 @@ def hand_over(
     state: OrderState, name: str, leaver: str = "", *,
     forms: Collection[str] = (), image_root: str = "",
 ) -> tuple[list[people.Part], list[str], list[str]]:  # fmt: skip
-    """Give an annotator the open questions of somebody who leaves, or those that nobody has, in
-    files of their own.
+    """Give an annotator the open questions of somebody who leaves, or those that no annotator has,
+    in files of their own.
 
     The old files are removed; answers to them still count.
 
@@ -357,10 +357,10 @@ def hand_over(
     Raises
     ------
     BadInput
-        As `annotators.replaced` and `annotators.joined`.
+        As `annotators.replaced` and `annotators.extended`.
     """
     given, written, removed = list[people.Part](), list[str](), list[str]()
-    divisions = people.replaced(state, leaver, name) if leaver else people.joined(state, name)
+    divisions = people.replaced(state, leaver, name) if leaver else people.extended(state, name)
     for number, division in divisions.items():
         order = dataclasses.replace(state.order, rounds=state.order.rounds[:number])
         before = people.read(order, number)

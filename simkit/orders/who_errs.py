@@ -1,4 +1,4 @@
-"""Who errs, and what would tell: the answers of people compared, as sentences for messages."""
+"""Who errs, and which further answers would show it, as sentences for messages."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from simkit.orders.receiving import OrderState
 from simkit.orders.rounds import REPEATED, round_of
 from simkit.quantities import exact_money
 
-THIRD = 40  # questions on which two people differ: enough to tell which of them errs
-IMAGES = 20  # images with all classes, about which three people answer to measure errors
+DISPUTED = 40  # questions on which two people differ: enough to show which of them errs
+MEASURED = 20  # images with all classes, about which three people answer to measure errors
 MOST_CLASSES = 3  # in a sentence
 _SAID = "no", "yes"
 
@@ -92,8 +92,8 @@ def _wrong_on_gold(people: pd.DataFrame, name: Mapping[str, str]) -> dict[str, s
 
 
 def third_answers(state: OrderState) -> str:
-    """Where two answers differ, what tells who errs: the command and price of third ones; or ""."""
-    if state.votes is None or state.errors is not None:  # three answers, or known ones, can tell
+    """Where two answers differ, the command and price of third ones, which show who errs; or ""."""
+    if state.votes is None or state.errors is not None:  # three answers, or known ones, show it
         return ""
     counts = state.votes.counts
     two = counts.sum(1) == 2
@@ -104,10 +104,10 @@ def third_answers(state: OrderState) -> str:
     text = (f"{' and '.join(who) if len(who) == 2 else 'people'} differ on {differ:,} of {both:,} "
             "questions with two answers, and two answers cannot tell who errs")  # fmt: skip
     if not len(state.ties):
-        waits = f"{text}; the further answers that these questions wait for can"
+        waits = f"{text}; the further answers that are still open can"
         return waits if len(state.of_others) else ""
     order, ties, rates = state.order, state.ties, state.prices()
-    budget = price_of(state, ties.head(THIRD))
+    budget = price_of(state, ties.head(DISPUTED))
     number, effort = _asked(state, ties, budget)
     price = exact_money(cost(effort, _listed(state)).dollars)
     if rates is not None:
@@ -136,7 +136,7 @@ def _asked(state: OrderState, again: pd.DataFrame, budget: float | None) -> tupl
 
 
 def price_of(state: OrderState, again: pd.DataFrame) -> float:
-    """What it costs to ask these questions again, in dollars and whole cents."""
+    """The dollars, in whole cents, that it costs to ask these questions again."""
     _, effort = _asked(state, again, None)
     return math.ceil(100 * cost(effort, _listed(state)).dollars - 1e-6) / 100
 
@@ -166,7 +166,7 @@ def _more_answers(state: OrderState) -> str:
     again = state.below(REPEATED)
     if not len(again):
         return ""
-    enough = again.head(IMAGES * len(state.order.classes))
+    enough = again.head(MEASURED * len(state.order.classes))
     words = ["simkit", "order", "--next", str(state.order.folder), "--answers", str(REPEATED),
              "--budget", f"{price_of(state, enough):.2f}"]  # fmt: skip
     words += ["--gold", "0"] * bool(state.order.settings.gold)

@@ -159,8 +159,8 @@ def _range(plan: Decision, map: Array) -> str:
     """The range, and how many such ranges contained the mAP that was measured in the pilot."""
     test, held = plan.backtest, ""
     if test is not None:
-        held = (f" ({test.held * test.cells:.0f} of {test.cells} such ranges in the pilot contained "
-                "the measured mAP)")  # fmt: skip
+        number = f"{test.held * test.cells:.0f} of {test.cells}"
+        held = f" ({number} such ranges in the pilot contained the measured mAP)"
     return f"{_band(map)} mAP with 90% probability{held}."
 
 
@@ -388,8 +388,8 @@ def _first_round(plan: Decision) -> dict[str, str]:
         budget=f"{plan.project.dollars - plan.cost('now'):.2f}",
     )  # fmt: skip
     return {
-        "shows": f"It shows {which}how much further images add; the range of the whole is expected to "
-        f"narrow from {points(high - low)} to {points(width)} points.",
+        "shows": f"It shows {which}how much further images add; the range of the whole is expected "
+        f"to narrow from {points(high - low)} to {points(width)} points.",
         "ordered": code("simkit order --data folder:NEW,labels=none --classes names.txt --plan "
                         "plan.json"),
         "written": code("--report plan.json"), "again": code(again),

@@ -29,8 +29,8 @@ from simkit.results.statistics import Best, Interval, paired_interval
 _NOTE = (
     "A method is called the best for a scheme and budget if P(best), its probability of being the "
     "best, is at least 95 %; otherwise the fewest methods are named that include the best with "
-    "95 %. The same rule decides between schemes, whose probability is the sum over their methods; "
-    "nothing else does.\n\n"
+    "95 %. The same rule decides between schemes, whose probability is the sum over their "
+    "methods.\n\n"
     "P(best) is from a normal random-effects model over the draws that all methods share, with one "
     "variance for all methods. *behind* is the mean difference to the highest within draws. Its "
     "95 % confidence interval is from the draws of these two methods alone: with few draws it is "
@@ -74,14 +74,14 @@ def conditions(runs: Any) -> Iterator[str]:
 
 
 def _moved(table: pd.DataFrame) -> str:
-    """How far other test images would move the highest mAP, and one of 50, which moves most."""
+    """How far other test images would move the highest mAP, and a mAP of 50, which moves most."""
     present = np.array(table.attrs["test_present"])
     usual = f"a mAP of 50 by up to {half_width(present):.1f} points"
     means = table.groupby(_PAIR, dropna=False)["map"].mean()
     if means.isna().all() or not 0 < (highest := float(means.max())) < 1:
         return usual
     by = half_width(present, level=highest)
-    return f"the highest mAP, {100 * highest:.1f}, by up to {by:.1f} points, {usual}"
+    return f"the highest mAP, {100 * highest:.1f}, by up to {by:.1f} points, and {usual}"
 
 
 def _unscored(table: pd.DataFrame) -> Iterator[str]:

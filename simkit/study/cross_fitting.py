@@ -31,7 +31,7 @@ from simkit.study.sources import StudyData
 from simkit.study.worker import Training
 
 FOLDS = 5
-NEARLY = 0.9  # share of the classes
+NEARLY_ALL = 0.9  # share of the classes
 MOST = 10_000_000  # (image, class) places that are scored
 
 
@@ -80,7 +80,7 @@ def complete_rows(labels: PartialLabels) -> NDArray[np.int64]:
     The labels of other images are those that a scheme asked for, such as classes that a search
     found, so their shares of present labels differ from those of new images.
     """
-    return np.flatnonzero(np.diff(labels.codes.indptr) >= NEARLY * labels.shape[1])
+    return np.flatnonzero(np.diff(labels.codes.indptr) >= NEARLY_ALL * labels.shape[1])
 
 
 def cross_fitted(

@@ -444,7 +444,7 @@ def cluster(address: str) -> Iterator[futures.Executor]:
         executor.watch = _Watch(client, address, workers)
         yield executor
     finally:
-        if client.status != "running":  # it connects again, and would log the end as an error
+        if client.status != "running":  # it tries to connect again, and would log its end
             logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
         client.close()
 
@@ -464,12 +464,9 @@ class _Watch:
         lost, self.workers = self.workers - now, now
         if not lost:
             return
-        what = f"{numbered(len(lost), 'worker')} of the cluster lost ({examples(sorted(lost))})"
+        what = f"lost: {numbered(len(lost), 'worker')} of the cluster ({examples(sorted(lost))})"
         if not now:
-            text = f"{what}, and none is left; start one: dask worker {self.address} --nthreads 1"
+            text = f"{what}; none is left, so start one: dask worker {self.address} --nthreads 1"
         else:
-            text = (
-                f"{what}, {len(now)} left; work that was lost begins again as soon as one of these "
-                "is free, and counts when it ends"
-            )
+            text = f"{what}; its work begins again once one of the {len(now)} others is free"
         warnings.warn(text, stacklevel=4)

@@ -32,7 +32,7 @@ from simkit.metrics.ap import LabelCounts
 from simkit.progress import Progress, silent
 from simkit.results.test_split import Errors, on_new_images
 from simkit.study import sources
-from simkit.study.cross_fitting import FOLDS, NEARLY, complete_rows, cross_fitted
+from simkit.study.cross_fitting import FOLDS, NEARLY_ALL, complete_rows, cross_fitted
 from simkit.study.evaluation import precision_and_recall
 from simkit.study.grid import Unasked
 from simkit.study.sources import ImageTransform, StudySource, needs_features
@@ -211,8 +211,7 @@ def trial(
         Name of the labels in error messages.
     report
         Measure further metrics, see `Detailed`. Thresholds come from val or, for a head without
-        one, from training images with labels of nearly all classes, in five parts: a model without
-        a part scores it.
+        one, from training images with labels of nearly all classes (`cross_fitted`).
     settings
         Settings of the training.
     errors
@@ -415,7 +414,7 @@ def details(
 
 
 def _cross_fitted(run: Training, labels: PartialLabels, progress: Progress) -> Scored | None:
-    """Scores of training images with nearly complete labels; None for few, or trained backbones."""
+    """Scores of images with nearly complete labels; None for few, or for a fine-tuned backbone."""
     rows = complete_rows(run.data.readable(labels, "train"))
     if run.transform is not None or len(rows) < 2 * FOLDS:
         return None
@@ -441,10 +440,9 @@ def _decided(
     """`by_class` and `thresholds` of a `Detailed`."""
     if val is None:
         if trained.model.backbone is not None:
-            return {"thresholds": "a trained backbone has them from a val split; name one in the "
-                    "data"}  # fmt: skip
+            return {"thresholds": "with a fine-tuned backbone they need a val split in the data"}
         return {"thresholds": f"they need a val split, or at least {2 * FOLDS} training images "
-                f"with labels of {NEARLY:.0%} of the classes"}  # fmt: skip
+                f"with labels of {NEARLY_ALL:.0%} of the classes"}  # fmt: skip
     limits, test = np.array(trained.thresholds)[leaves], test.of(leaves)
     table = pd.DataFrame({
         "name": [trained.classes[c] for c in leaves], "threshold": limits,

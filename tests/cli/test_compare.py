@@ -51,7 +51,7 @@ def test_a_small_grid_leaves_its_results_and_resumes(shell) -> None:
     assert shell("quickstart", "photos", "--classes", "names.txt", "--budget", 50).code == 0
     Path("runs").rename("project/runs")
     third = shell("compare", "grid.toml", "--out", "project/runs", "--workers", 1)
-    said = "the mAP to expect on new images, with all labels so far, is that of simkit plan"
+    said = "simkit plan states the mAP to expect on new images, with all labels so far"
     assert third.out.count("on new images") == 1 and said in third.out
     following = shell("status", "project", "--json").json["next"]
     assert third.out.endswith(f"next: {following}\n") and following.startswith("simkit receive ")

@@ -169,7 +169,7 @@ def test_many_images_begin_with_a_pilot(shell, tmp_path) -> None:
     plan = Project.read("project").pilot(700)
     assert plan is not None
     assert order.table["image"].nunique() == plan.images + plan.test_images == 233
-    assert "This pilot, 175 images for training and 58 for testing, tells" in done.out
+    assert "This pilot, 175 images for training and 58 for testing, shows" in done.out
     assert Project.read("project").data == f"folder:{tmp_path}/photos,labels=none"
     bill = cost(order.effort(order.table), "hourly").dollars
     assert done.out.count(f"${bill:.2f}") == 2  # in the answer and the bill

@@ -111,7 +111,8 @@ def test_the_printed_training_chooses_thresholds(shell, project) -> None:
     step = shlex.split(shell("status", "project", "--json").json["next"])[1:]
     done = shell(*step)
     trained = Trained.load("project/model")
-    how = "18 completely labelled training images, each scored by a model without it"
+    how = ("18 training images with labels of nearly all classes, each scored by a model trained "
+           "without it")  # fmt: skip
     assert trained.thresholds_from == 18 and f"(thresholds from {how})" in done.out
     assert f"with the highest F1 on {how}" in shell("show", "project/model").out
     names = zip(trained.classes, trained.thresholds_present, strict=True)

@@ -321,7 +321,7 @@ def test_a_further_person_gets_a_page_of_what_nobody_has(tmp_path, capsys):
     done = {*OrderState.of(order).answers["question"]}
     assert code([*command.split()[1:-1], "zoe"]) == 0
     out = capsys.readouterr().out
-    assert f"zoe gets {len(lacking) - 60:,} open questions that nobody has" in out
+    assert f"zoe gets {len(lacking) - 60:,} open questions that no annotator has" in out
     after = asked_of(order)
     new = after[after["worker"] == "zoe"]
     assert sorted(new["question"]) == sorted({*lacking} - done) and len(new) < len(lacking)

@@ -178,7 +178,8 @@ def test_where_no_purchase_is_needed_the_next_step_is_training(pilot):
     said = answers(made)
     assert not made.purchase_needed and said["Spend"].startswith("nothing:")
     assert "$" not in said["Spend"]
-    assert re.search(r"mAP with 90% probability \(.* contained the measured mAP\)\.$", said["Range"])
+    held = r"mAP with 90% probability \(.* contained the measured mAP\)\.$"
+    assert re.search(held, said["Range"])
     assert f"--method {method}" in said["Next step"] and "order1/labels" in said["Next step"]
     assert "$70" in made.text() and "Bill:" not in made.text()
     poor = replace(received, scores=np.array([0.05]), asked=POOL // 2)

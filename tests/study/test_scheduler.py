@@ -292,7 +292,7 @@ def test_a_worker_of_a_cluster_killed_in_mid_work_loses_nothing(local, tiny, tmp
         assert executor.workers == 2
         holding = Holding(executor, tmp_path / "notes")
         with pytest.warns(
-            UserWarning, match=r"1 worker of the cluster lost \(tcp://.* begins again"
+            UserWarning, match=r"lost: 1 worker of the cluster \(tcp://.* begins again"
         ):
             away = finish(jobs, tmp_path / "a", Workers(holding), holding.kill)
     here = finish(jobs, tmp_path / "b", HERE, silent)
