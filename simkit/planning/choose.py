@@ -39,7 +39,7 @@ CENT = 0.005  # dollars: prices that differ by less are printed as equal
 LOST = 0.005  # mAP that a cheaper purchase may lose on average
 SMALL_ORDER = 100.0  # dollars: a first round of smaller orders has one part
 FIRST_ROUND = 0.1  # of the order, for each of two label options
-# Of the order at most; probability of another option at least, or by how much the range narrows.
+# Most of the order; least probability of another option, or least share by which the range narrows.
 MEASURED_FOR, TELLING = 0.25, 0.15
 LEAST_MEASURED = 0.02  # of the order
 CORRELATED = 0.3  # least correlation of outcome and final gain; less is sampling noise

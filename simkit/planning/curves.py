@@ -7,7 +7,7 @@ Three steps, all functions of counts and not of dollars:
    the slope s at the end of the pilot, a decay g that grows with log s, as steep curves flatten
    sooner, and a factor exp(z) that the pilot cannot measure, larger for small pilots.
 2. *A label option in the pilot's pool* (`CellCurve`). u is the share of labels that a method can
-   use, p**w a**(1 - w) of the known shares p of present and a of absent labels; the pilot tells w.
+   use, p**w a**(1 - w) of the known shares p of present and a of absent labels; the pilot shows w.
    At u = 1 the labels are complete, and mAP is C of the same method. Between the measured sizes,
    and from the largest to u = 1, logit mAP is a straight line over log u, with an error between the
    largest and u = 1.
@@ -542,7 +542,7 @@ class Curves:
         takes unknown labels for absent ones, known absent labels are worth little: w is 1, or less
         where it corrects them. The pilot measures w: label options of different composition lie on
         one curve, a parabola in log u through complete labels, and w is the one with the least
-        squares. Together with a complete pilot a purchase has another composition than alone.
+        squares. It matters because a purchase has another composition alone than with the pilot.
         """
         if self.evidence.methods[method].unknown_as_absent:
             return 1.0
@@ -557,7 +557,7 @@ class Curves:
                         rows.append((*np.log([p, a]), _logit(np.nanmean(size.scores)) - end))
         known, y = np.split(np.array(rows).reshape(-1, 3), [2], axis=1)
         if len(options) < 2 or len(y) < 4 or np.ptp(known[:, 0] - known[:, 1]) < np.log(2):
-            return WEIGHTS[0]  # labels of one composition tell nothing
+            return WEIGHTS[0]  # labels of one composition do not show w
         error = []
         for weight in WEIGHTS:
             x = known @ [weight, 1 - weight]

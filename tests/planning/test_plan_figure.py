@@ -48,8 +48,8 @@ def example() -> Page:
         lines, (928, 0.5867), 1000, target=0.6, today=0.31, alt="mAP over dollars",
         note="Band: 90% interval.",
     )  # fmt: skip
-    runners = Table(
-        "Runners-up", ("labels", "method", "mAP", "90 % range"),
+    others = Table(
+        "Other labels", ("labels", "method", "mAP", "90 % range"),
         (("FPC, 55 per class", "LL-R", "58.1", "54.9 to 61.2"),
          ("RPA, keep 10 %", "CSL", "53.4", "49.0 to 57.7")), (2, 3),
     )  # fmt: skip
@@ -71,7 +71,7 @@ def example() -> Page:
         Section("Prices", ("hourly: $15 an hour",), code="simkit list prices"),
     )
     title, command = "Plan for $1,000: 80 classes", "simkit plan runs/ --budget 1000"
-    return Page(title, answers, (runners, bill), details, chart, command, "medium")
+    return Page(title, answers, (others, bill), details, chart, command, "medium")
 
 
 NASTY = "<script>alert('x')</script> & {{ 7*7 }} {% x %} \"q\" `a` | *b* $1 $2 \x1b[31m \udc80 狗狗"

@@ -71,7 +71,7 @@ def test_where_nothing_helps_the_money_stays(spec, tmp_path):
     values = made.to_json()
     assert values["order"] == [] and values["left"] == 0.3
     assert all(line["when"] == "before" for line in values["bill"])
-    assert values["trained_as"] and "Runners-up" not in made.text()
+    assert values["trained_as"] and "Other labels" not in made.text()
     floor = np.median(made.curves.floor)
     assert f"{100 * floor:.1f}" in said["Expect"] and "the pilot's labels" in said["Expect"]
 
