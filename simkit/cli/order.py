@@ -488,9 +488,11 @@ def say_repeated(order: Order) -> None:
                 names = " and ".join(division["annotator"].unique())
                 found = files_of(order.round_folder, part.suffix)
                 files = ", ".join(str(file) for _, file in found)
-                say(f"{names} are too few for {len(part.questions):,} of the questions: after "
-                    f"them, a further person is needed for {files}; "
-                    f"{own_files(order)}")  # fmt: skip
+                asked = quantities.numbered(len(part.questions), "question")
+                why = f"{names} are too few for {asked}: after them" if names else (
+                    f"none of the annotators may answer {asked}"
+                )  # fmt: skip
+                say(f"{why}, a further person is needed for {files}; {own_files(order)}")
 
 
 def say_annotators(state: OrderState) -> None:

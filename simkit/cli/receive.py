@@ -281,6 +281,7 @@ def _say_differences(state: OrderState) -> None:
 def _next(state: OrderState) -> str:
     """What to do next, outside a project."""
     import simkit
+    from simkit.annotate.simulate import how_many
     from simkit.orders import annotators
     from simkit.orders.receiving import DATA
 
@@ -307,6 +308,13 @@ def _next(state: OrderState) -> str:
     if len(order.ask(order.settings, state.joined).questions):
         return (f"order the further questions of the scheme: {join([*further, *shared])}\n"
                 f"or train on these labels: {train}")  # fmt: skip
-    last = simkit.cost(order.effort(order.rounds[-1].table), order.settings.prices).dollars
-    further += ["--budget", f"{max(last, 0.01):.2f}", *shared]
-    return f"{train}\nor order as much again: {join(further)}"
+    if order.settings.parsed_scheme.amount is None:  # the number of images is its amount
+        N = len(order.images)
+        before = how_many(order.settings.images, N)
+        if before == N:
+            return train
+        further += ["--images", str(min(2 * before, N))]
+    else:
+        last = simkit.cost(order.effort(order.rounds[-1].table), order.settings.prices).dollars
+        further += ["--budget", f"{max(last, 0.01):.2f}"]
+    return f"{train}\nor order as much again: {join([*further, *shared])}"

@@ -91,6 +91,9 @@ def check_name(name: str, option: str) -> None:
     if len(name.encode()) > LONGEST:
         raise BadInput(f"{option} has {name[:20]}..., a name of {len(name.encode()):,} bytes; give "
                        f"names of at most {LONGEST}")  # fmt: skip
+    if name == NEW:
+        raise BadInput(f"{option} has {NEW}, which stands for a name; put the name of the person "
+                       "who is to answer in its place")  # fmt: skip
     if not re.fullmatch(r"\w[\w. -]*", name) or re.search(r"(^|-)(again|[0-9]+)$|-for-", name):
         raise BadInput(
             f"{option} has {name!r}, which cannot be in the name of a file; give names of letters, "
@@ -354,16 +357,19 @@ def annotators_option(state: OrderState) -> list[str]:
     return ["--annotators", ",".join(names)] if names else []
 
 
-def further_people(state: OrderState) -> list[str]:
-    """As `annotators_option`, to settle ties: one or two people cannot settle their own, so a
-    further person gets a page."""
+def further_people(state: OrderState, lacking: int = 1) -> list[str]:
+    """As `annotators_option`, for so many further answers to a question: two people cannot settle
+    their own ties, nor give three answers, so a further person gets a page."""
     names = team(state)
-    return ["--annotators", ",".join(names) if len(names) > 2 else NEW] if names else []
+    if names and len(names) < 3:
+        names = [*names, NEW] if lacking == len(names) == 2 else [NEW]
+    return ["--annotators", ",".join(names)] if names else []
 
 
 def in_place_of_new(words: Collection[str]) -> str:
     """What to say before a command that has `NEW` for a name; or ""."""
-    return f"; put a name in place of {NEW}" if NEW in words else ""
+    stands = any(NEW in word.split(",") for word in words)
+    return f"; put a name in place of {NEW}" if stands else ""
 
 
 def handovers(state: OrderState, questions: pd.DataFrame) -> dict[str, list[str]]:

@@ -261,8 +261,12 @@ def kept(order: Order) -> pd.DataFrame:
             tables.append(table.assign(file=number))
     answers = pd.concat(tables)
     answers["seconds"] = _numbers(answers, "seconds", DAY)
-    # A later answer is a correction, or two processes received the same file at the same time.
-    return answers.drop_duplicates(["question", "worker"], keep="last", ignore_index=True)
+    # A later answer is a correction, or two processes received the same file at the same time. The
+    # time is that of the first one, so that what was paid stays paid.
+    by, paid = ["question", "worker"], ["seconds", "shared", "file"]
+    last = answers.drop_duplicates(by, keep="last", ignore_index=True)
+    first = answers.drop_duplicates(by)[[*by, *paid]]
+    return last.drop(columns=paid).merge(first, on=by, validate="1:1")
 
 
 def _numbers(rows: pd.DataFrame, column: str, most: float | None = None) -> pd.Series[float]:

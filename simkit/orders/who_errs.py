@@ -148,7 +148,8 @@ def errors_line(state: OrderState) -> str:
         waiting = f"; {lacking:,} questions wait for answers of other people"
         waiting += f": {files}" if (files := further_files(state)) else ""
     if state.errors is None:
-        mend = "" if lacking or len(state.ties) else _more_answers(state)
+        again = (state.order.first[state.open.index] != state.open.index).any()
+        mend = "" if lacking or again or len(state.ties) else _more_answers(state)
         return f"the annotators' errors are unknown{waiting}{mend}"
     rates, how = [f"{rate:.1%}" for rate in state.errors], ""
     if (found := state.repeated) is not None:
@@ -170,6 +171,6 @@ def _more_answers(state: OrderState) -> str:
     words = ["simkit", "order", "--next", str(state.order.folder), "--answers", str(REPEATED),
              "--budget", f"{price_of(state, enough):.2f}"]  # fmt: skip
     words += ["--gold", "0"] * bool(state.order.settings.gold)
-    words += further_people(state)
+    words += further_people(state, int(enough["answers"].max()))
     return (f"; {REPEATED} answers to some questions measure them{in_place_of_new(words)}: "
             f"{join(words)}")  # fmt: skip

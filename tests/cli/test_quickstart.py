@@ -272,7 +272,7 @@ def test_every_budget_that_a_message_names_buys_first_labels(shell, tmp_path) ->
 def test_two_annotators_are_told_how_many_questions_need_a_third(shell, tmp_path) -> None:
     photographs(tmp_path / "photos", 10)
     said = start(shell, "--annotators", "ann,ben", "--repeat", "20%").out
-    few = r"ann and ben are too few for (\d+) of the questions: .* needed for (\S+);"
+    few = r"ann and ben are too few for (\d+) questions: .* needed for (\S+);"
     found = re.search(few, said)
     table = Order.read("project/order1").table
     assert int(found[1]) == (table["answers"] == 3).sum() == 6  # two images, three classes

@@ -77,7 +77,7 @@ def test_a_second_file_of_the_same_person_corrects_the_first_one(rpa, tmp_path, 
     files = [tmp_path / name for name in ("first.csv", "second.csv")]
     table.assign(answer="no").to_csv(files[0], index=False)
     table["answer"] = ["yes", *["no"] * (len(table) - 1)]
-    table.to_csv(files[1], index=False)
+    table.assign(seconds=9.0).to_csv(files[1], index=False)
     assert code(["receive", str(rpa.folder), str(files[0])]) == 0
     assert OrderState.of(rpa).labels.counts()["present"] == 0
     assert code(["receive", str(rpa.folder), str(files[1])]) == 0
@@ -91,10 +91,31 @@ def test_a_second_file_of_the_same_person_corrects_the_first_one(rpa, tmp_path, 
     state = OrderState.of(rpa)
     assert state.labels.counts()["present"] == 1
     assert state.people["answers"].tolist() == [len(table)]
-    assert state.people["time"].tolist() == [2.0 * len(table)]
+    assert state.people["time"].tolist() == [2.0 * len(table)]  # what was paid stays paid
     assert code(shlex.split(mend)) == 0
     assert capsys.readouterr().out.startswith("0 answers added;")
     assert code(["receive", str(rpa.folder), "--correct"]) == 2  # no file
+
+
+def test_the_command_for_as_much_again_orders_as_much(tmp_path, capsys):
+    order = ordered(tmp_path / "one", "--scheme", "full-subset", "--images", "6",
+                    "--annotators", "ann,ben")  # fmt: skip
+    said = rows(order, TRUTH)
+    said.to_csv(tmp_path / "answers.csv", index=False)
+    capsys.readouterr()
+    assert code(["receive", str(order.folder), str(tmp_path / "answers.csv")]) == 0
+    out = capsys.readouterr().out
+    # Each image was answered by one of two people, so that three answers need a further person.
+    (more,) = re.findall(r"measure them; put a name in place of NEW: simkit (.*)", out)
+    assert more.endswith("--annotators ann,ben,NEW")
+    assert code(shlex.split(more)) == 2  # NEW is nobody
+    (command,) = re.findall(r"^or order as much again: simkit (.*)", out, re.M)
+    assert code([*shlex.split(command), "--to", "csv"]) == 0
+    first, second = Order.read(order.folder).rounds
+    assert len(second.table) == len(first.table)
+    assert not {*second.table["image"]} & {*first.table["image"]}
+    assert code([*shlex.split(more.replace("NEW", "zoe")), "--to", "csv"]) == 0
+    assert "too few" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("join", "said"), [("majority", 1), ("union", 1)])

@@ -258,15 +258,18 @@ def test_the_part_of_somebody_who_is_set_aside_is_given_away(tmp_path, capsys):
     assert said.splitlines()[-1] == f"next: put a name in place of NEW: {command}"
     assert annotators.team(OrderState.of(order)) == ["ann"]
     assert not annotators.files_to_fill(OrderState.of(order))
+    assert code([*words[1:], "ben"]) == 2  # NEW is nobody
+    words[words.index("NEW")] = "zoe"
+    capsys.readouterr()
     assert code([*words[1:], "ben"]) == 0
     said = capsys.readouterr().out
-    assert "ben" not in said.partition("images answered: ")[2].replace("NEW for ben: 0 of 3", "")
+    assert "ben" not in said.partition("images answered: ")[2].replace("zoe for ben: 0 of 3", "")
     after = asked_of(order)
-    assert sorted(after["question"][after["worker"] == "NEW"]) == sorted(
+    assert sorted(after["question"][after["worker"] == "zoe"]) == sorted(
         before["question"][before["worker"] == "ben"]
     )
     (file,) = annotators.files_to_fill(OrderState.of(order))
-    assert file == str(order.round_folder / "questions-NEW-for-ben.csv")
+    assert file == str(order.round_folder / "questions-zoe-for-ben.csv")
 
 
 def test_somebody_of_the_team_takes_over_and_is_asked_nothing_twice(tmp_path):
