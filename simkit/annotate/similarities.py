@@ -347,7 +347,12 @@ def _scores_table(file: Path) -> Table:
 
 
 def _with_names_of(file: Path) -> Table:
-    """The table that a TOML file names, with the names of classes from the file's [names]."""
+    """The table that a TOML file names, with the names of classes from the file's [names].
+
+    A class with the names [] has no scores: in a table with a column for each class, an empty one.
+    """
+    import pyarrow as pa
+
     values = tomllib.loads(file.read_text("utf-8"))
     names = values.get("names", {})
     if {*values} != {"table", "names"} or not isinstance(names, dict):
@@ -370,6 +375,9 @@ def _with_names_of(file: Path) -> Table:
         else replace(column, name=ours.get(column.name, column.name))
         for column in table.columns
     ]
+    if not of_class:
+        empty = pa.nulls(len(table), pa.float64())
+        columns += [Column(name, empty, table) for name, each in names.items() if each == []]
     return replace(table, columns=columns)
 
 
@@ -558,15 +566,21 @@ def _class_by_class(table: Table, wanted: _Wanted) -> NDArray[np.float64]:
     by_name, classes = table.by_name(), wanted.classes
     columns = {c: by_name[name] for name, c in class_places([*by_name], classes).items()}
     columns |= {c: by_name[name] for c, name in enumerate(classes) if name in by_name}
-    if without := [name for c, name in enumerate(classes) if c not in columns]:
-        others = [column.name for column in table.columns[1:] if column not in columns.values()]
-        raise BadInput(
-            f"no column is called {examples(similar(without, others), 8)}: a column with the image "
-            "ids and one per class are expected, as written by simkit predict, or the columns "
-            f"image, class and score{_how_to_rename(table, without, others)}"
-        )
-    _note_classes(table, [columns[c].name for c in range(len(classes))], classes)
     ids = _image_column(table, classes)
+    used = {*map(id, columns.values()), id(ids)}
+    others = [column.name for column in table.columns if id(column) not in used]
+    if without := [name for c, name in enumerate(classes) if c not in columns]:
+        if others or not columns:  # one of the others may be a class under another name
+            no_scores = f", or {without[0]!r} = [] if it has no scores" if others else ""
+            raise BadInput(
+                f"no column is called {examples(similar(without, others), 8)}: a column with the "
+                "image ids and one per class are expected, as written by simkit predict, or the "
+                f"columns image, class and score{_how_to_rename(table, without, others)}"
+                f"{no_scores}"
+            )
+        table.note(f"classes without a column, which have no scores: {counted(without)}")
+    found = sorted(columns)
+    _note_classes(table, [columns[c].name for c in found], [classes[c] for c in found])
     ids.check_different("image")
     rows = wanted.rows(table, ids)
     if lacking := np.flatnonzero(rows < 0).tolist():
@@ -575,10 +589,12 @@ def _class_by_class(table: Table, wanted: _Wanted) -> NDArray[np.float64]:
             f"{counted([wanted.images[n] for n in lacking])} (the first row is for "
             f"{ids.texts[0]!r}); score them with simkit predict, or add rows with empty cells"
         )
-    used = {*map(id, columns.values()), id(ids)}
-    if extra := [column.name for column in table.columns if id(column) not in used]:
-        table.note(f"columns left out because they are not classes of the data: {counted(extra)}")
-    return np.array([columns[c].numbers() for c in range(len(classes))])[:, rows].T
+    if others:
+        table.note(f"columns left out because they are not classes of the data: {counted(others)}")
+    scores = np.full((len(rows), len(classes)), np.nan)
+    for c in found:
+        scores[:, c] = columns[c].numbers()[rows]
+    return scores
 
 
 def _pair_by_pair(table: Table, wanted: _Wanted) -> NDArray[np.float64]:

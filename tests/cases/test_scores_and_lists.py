@@ -55,6 +55,11 @@ SCORES = {
         "image,class,score\na.jpg,cat,1.5\nb.jpg,cat,-.25\n",
         [[1.5, MISSING], [-0.25, MISSING]], note="without any row: 1 ('dog')",
     ),
+    "class-without-column": Case(
+        "image,cat\na.jpg,1.5\nb.jpg,-.25\n",
+        [[1.5, MISSING], [-0.25, MISSING]], note="classes without a column, which have no scores: "
+        "1 (dog)",
+    ),
     "case": Case(
         TABLE.replace("cat", "Cat"), RIGHT, note="and were matched: 1 of 2 ('cat' is 'Cat')",
     ),
@@ -114,7 +119,12 @@ def test_classes_with_other_names_are_listed_and_mapped_by_a_file(
     said = " ".join(str(one.message) for one in caught)
     assert "'ct' (perhaps 'cat')" in said
     assert "the lines table = 'scores.csv', [names] and 'ct' = 'cat'" in said
+    assert ("'ct' = [] if it has no scores" in said) == (text == TABLE)
     file = tmp_path / "names.toml"
+    file.write_text("table = 'scores.csv'\n[names]\nct = []\n")
+    with pytest.warns(UserWarning, match="2 of 4 scores"):
+        scores = read_scores(file, "train", images, ["ct", "dog"])
+    assert scores.tolist() == [[MISSING, -2.5], [MISSING, 4]]
     file.write_text("table = 'scores.csv'\n[names]\nkitten = 'cat'\n")
     assert read_scores(file, "train", images, classes).tolist() == RIGHT
     file.write_text("table = 'scores.csv'\n[names]\nkitten = 'cap'\n")
