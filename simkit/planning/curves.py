@@ -552,9 +552,10 @@ class Curves:
             if pair[1] == method and pair[0].amount != "images":
                 end = _logit(np.nanmean(self.evidence.complete_labels(*pair)))
                 for p, a, size in zip(*self._sides(pair[0], *_stacked(sizes)), sizes, strict=True):
-                    if min(p, a) > 0:
+                    below = _logit(np.nanmean(size.scores)) - end
+                    if min(p, a) > 0 and np.isfinite(below):  # nan: no draw measured a class
                         options.add(pair[0])
-                        rows.append((*np.log([p, a]), _logit(np.nanmean(size.scores)) - end))
+                        rows.append((*np.log([p, a]), below))
         known, y = np.split(np.array(rows).reshape(-1, 3), [2], axis=1)
         if len(options) < 2 or len(y) < 4 or np.ptp(known[:, 0] - known[:, 1]) < np.log(2):
             return WEIGHTS[0]  # labels of one composition do not show w
