@@ -116,16 +116,21 @@ def scores(
     state: nn.Module,
     inputs: Any,
     *,
+    rows: NDArray[np.int64] | None = None,
     batch: int = BATCH,
     known: csr_array | None = None,
 ) -> Tensor:
-    """(N, L) float32 logits for evaluation, on the device of the model; or as in `allocate`."""
+    """(N, L) float32 logits for evaluation, on the device of the model; or as in `allocate`.
+
+    rows: the N images to score; None for all.
+    """
     check_inputs(model, inputs)
     maps = method.needs.maps and inputs.kind != "pooled"
-    shape = len(inputs), model.head.bias.shape[-1]
+    rows = np.arange(len(inputs)) if rows is None else rows
+    shape = len(rows), model.head.bias.shape[-1]
     logits = allocate(shape, known, model.head.weight.device)
-    for rows, out in outputs(model, inputs, np.arange(len(inputs)), batch=batch, maps=maps):
-        scatter(logits, rows, method.predict(out, state), known)
+    for part, out in outputs(model, inputs, rows, batch=batch, maps=maps):
+        scatter(logits, part, method.predict(out, state), known)
     return logits
 
 

@@ -115,6 +115,7 @@ class Trained:
         self,
         inputs: Any,
         *,
+        rows: NDArray[np.int64] | None = None,
         batch: int = BATCH,
         device: str | torch.device = "auto",
         precision: str = "fp32",
@@ -125,7 +126,9 @@ class Trained:
         Parameters
         ----------
         inputs
-            FeatureInputs or ImageInputs of N images.
+            FeatureInputs or ImageInputs.
+        rows
+            Indices of the N images to score, in this order; by default all.
         batch
             Images scored at a time.
         device
@@ -148,7 +151,7 @@ class Trained:
         """
         moved = self.on(device, precision)
         known = None if known is None else csr_array(known)
-        how: dict[str, Any] = {"batch": batch, "known": known}
+        how: dict[str, Any] = {"rows": rows, "batch": batch, "known": known}
         values = scores(moved.model, self.method, moved.state, inputs, **how).cpu().numpy()
         return values if known is None else at_entries(values, known)
 

@@ -112,8 +112,8 @@ def cross_fitted(
             part = PartialLabels.of(codes, labels.images, labels.classes, asked)
             task = prepare(run.task(part), run.method, **run.options)
             trained = train(task, run.method, progress=silent, **run.options)
-            scored = trained.scores(run.inputs("train"), precision=run.settings.precision)
-            scores[fold == k] = np.asarray(scored, np.float32)[held]
+            how = {"rows": held, "precision": run.settings.precision}
+            scores[fold == k] = trained.scores(run.inputs("train"), **how)
             progress(k + 1, FOLDS)
     finally:
         torch.set_num_threads(threads)

@@ -45,6 +45,23 @@ def test_a_report_says_more_than_map(shell, labels: str) -> None:
     assert f"pointing game {100 * report['pointing']:.2f}" in told
 
 
+def test_thresholds_without_val_need_no_features_of_images_without_a_question(shell, monkeypatch) -> None:
+    monkeypatch.setenv("SIMKIT_CACHE", str(Path("cache").absolute()))
+    photographs(count=24)
+    rows = [f"{i}.png,{'test' if i > 17 else 'train'},{i % 2},{i % 3 // 2}" for i in range(24)]
+    for table, some in (("all.csv", rows), ("some.csv", rows[:12])):
+        Path(table).write_text("\n".join(["file,split,cat,dog", *some]) + "\n")
+    data = ("--data", "folder:pictures,labels=all.csv,val=0")
+    how = (*data, "--labels", "some.csv", "--epochs", 3, "--report", "--out", "model", "--json")
+    done = shell("train --method an", *how)
+    assert done.code == 0, done.err
+    report = done.json["report"]["by_class"]
+    assert (done.json["unasked"], sum(one["from_present"] for one in report)) == (6, 6 + 4)
+    shown = shell("predict model --json", *data).json["evaluation"]["by_class"]
+    thresholds = [one["threshold"] for one in report]
+    assert [one["threshold"] for one in shown] == pytest.approx(thresholds)
+
+
 def test_a_plain_table_trains_the_same_head(shell, labels: str) -> None:
     shell("simulate", "--scheme", "full-subset", "--data", SMALL, "--out", "full.csv")
     shell("simulate", "--scheme", "rpa", "--data", SMALL, "--out", "rpa.csv")
