@@ -549,7 +549,8 @@ class Curves:
         rows = []  # log p, log a, and logit mAP less that of complete labels, of every size
         options = set()
         for pair, sizes in self.evidence.cells.items():
-            if pair[1] == method and pair[0].amount != "images":
+            counted = pair[0] in self.purchases and pair[0].amount != "images"
+            if pair[1] == method and counted:
                 end = _logit(np.nanmean(self.evidence.complete_labels(*pair)))
                 for p, a, size in zip(*self._sides(pair[0], *_stacked(sizes)), sizes, strict=True):
                     below = _logit(np.nanmean(size.scores)) - end

@@ -45,7 +45,9 @@ def test_a_report_says_more_than_map(shell, labels: str) -> None:
     assert f"pointing game {100 * report['pointing']:.2f}" in told
 
 
-def test_thresholds_without_val_need_no_features_of_images_without_a_question(shell, monkeypatch) -> None:
+def test_thresholds_without_val_need_no_features_of_images_without_a_question(
+    shell, monkeypatch
+) -> None:
     monkeypatch.setenv("SIMKIT_CACHE", str(Path("cache").absolute()))
     photographs(count=24)
     rows = [f"{i}.png,{'test' if i > 17 else 'train'},{i % 2},{i % 3 // 2}" for i in range(24)]

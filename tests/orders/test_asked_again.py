@@ -204,7 +204,7 @@ def test_a_list_of_questions_is_an_order_of_its_own(tmp_path, capsys):
     assert code(["receive", str(order.folder)]) == 0
     said = capsys.readouterr().out
     step = said[said.index("next: ") :]  # to the end: not an order of the hundreds of others
-    assert re.fullmatch(r"next: simkit train .* \(all questions of the list are answered\)\n", step)
+    assert re.fullmatch(r"next: all questions of the list are answered: simkit train .*\n", step)
     words = ["order", "--next", str(order.folder), "--images", "20", "--to", "csv"]
     assert code(words) == 0  # those of the scheme may still be asked for
     assert not Order.read(order.folder).settings.listed

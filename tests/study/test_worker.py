@@ -103,7 +103,7 @@ def test_validation_that_uses_up_a_budget_is_refused(small):
     complete = {"validation": "complete", "budgets": [], "schemes": ["single-positive"]}
     for values, words in (
         ({"budgets": [10]}, r"\$20\.88 of \$10; raise the budget"),
-        ({"hours": [1]}, r"1\.39 hours of 1 hours; raise the budget"),
+        ({"hours": [1]}, r"1\.39 hours of 1 hour; raise the budget"),
         ({"hours": [1], "prices": "openimages"}, "hours.* budget in dollars"),
     ):
         with pytest.raises(BadInput, match=words):
