@@ -330,6 +330,24 @@ class Assumed:
         return f"{start}{money(dollars)}{end}"
 
 
+def free_scores(
+    scheme: schemes.Scheme, effort: Effort, truth: Truth, prices: Prices | str, *,
+    images: float | int = 1.0,
+) -> str:  # fmt: skip
+    """A sentence on a model's scores that are not billed, and their price for these images.
+
+    "" if the scheme uses none, or if they are billed or cost nothing.
+    """
+    images = how_many(images, truth.shape[0])
+    dollars = images * price_list(prices).machine
+    if not scheme.needs_scores or effort.machine or not dollars:
+        return ""
+    return (
+        "is not billed for the model's scores, as machine and proposals(by=scores) are: "
+        f"{images:,} images would cost {money(dollars)}"
+    )
+
+
 def assumed(
     scheme: schemes.Scheme, effort: Effort, truth: Truth, prices: Prices | str, *,
     images: float | int = 1.0, seed: int = 0, draw: int = 0,

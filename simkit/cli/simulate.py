@@ -173,7 +173,7 @@ def command(request: Options) -> None:
     \b
     Example: simkit simulate --scheme fpc --per-class 100 --out fpc.parquet
     """
-    from simkit.annotate.budget import assumed
+    from simkit.annotate.budget import assumed, free_scores
     from simkit.annotate.label_card import DataSheet
     from simkit.data.dataset import terms
 
@@ -194,10 +194,11 @@ def command(request: Options) -> None:
         wrong=wrong, command=_again(labels, request, out),
     )  # fmt: skip
     cards = _write(sheet, form, out, card=not request.no_card)
+    made = simkit.schemes.make(labels.history.settings["scheme"])
+    images = labels.history.settings["images"]
     machine = None if request.legacy_rng else assumed(
-        simkit.schemes.make(labels.history.settings["scheme"]), labels.effort, data.truth[split],
-        price_list, images=labels.history.settings["images"], seed=labels.history.seed or 0,
-        draw=request.draw,
+        made, labels.effort, data.truth[split], price_list, images=images,
+        seed=labels.history.seed or 0, draw=request.draw,
     )  # fmt: skip
     print_json(facts_of(labels) | {
         "assumes": machine and asdict(machine),
@@ -207,6 +208,8 @@ def command(request: Options) -> None:
     })  # fmt: skip
     if machine is not None:
         say(f"{scheme.name} {machine.text(bill.dollars)}")
+    if free := free_scores(made, labels.effort, data.truth[split], price_list, images=images):
+        say(f"{scheme.name} {free}")
     say(counts_line(labels))
     if scheme.by_model:
         people = labels.effort.count("verify")

@@ -22,7 +22,7 @@ import numpy as np
 from pyarrow import Table
 
 from simkit.annotate import schemes
-from simkit.annotate.budget import assumed
+from simkit.annotate.budget import assumed, free_scores
 from simkit.annotate.prices import cost
 from simkit.cache import cache_folder
 from simkit.data.leaks import open_checked
@@ -163,7 +163,8 @@ class Comparison(runs.Runs):
         The runs on complete labels with additional errors (`errors` of the grid), which only plans
         read.
     assumes
-        For each scheme that assumes a machine, its precision, and the price without one.
+        For each scheme that assumes a machine, its precision, and the price without one; for each
+        scheme with scores that are not billed, their price.
     """
 
     grid: Grid = field(default=None)  # type: ignore[assignment]
@@ -530,19 +531,22 @@ class _Work:
         return written(result, self.folder)
 
     def _assumed(self, rows: Table) -> Iterator[str]:
-        """For each scheme that assumes a machine, its precision, and the price without one."""
+        """What schemes have free: the machine that they assume, or a model's scores."""
         bought = opened(rows)
         bought = bought[~bought["reference"].astype(bool)]
         for scheme, purchases in bought.groupby("scheme", sort=False):
             row = purchases.loc[purchases["dollars"].idxmax()]
             effort = Effort.from_json(json.loads(row["effort"]))
+            part, truth = schemes.make(row["scheme_spec"]), self.data.truth("train")
+            images, prices = self.grid.images, self.grid.prices
+            if scores := free_scores(part, effort, truth, prices, images=images):
+                yield f"{scheme} {scores}"
             machine = assumed(
-                schemes.make(row["scheme_spec"]), effort, self.data.truth("train"),
-                self.grid.prices, images=self.grid.images, seed=self.grid.seed,
+                part, effort, truth, prices, images=images, seed=self.grid.seed,
                 draw=int(row["draw"]),
             )  # fmt: skip
             if machine is not None:
-                yield f"{scheme} {machine.text(cost(effort, self.grid.prices).dollars)}"
+                yield f"{scheme} {machine.text(cost(effort, prices).dollars)}"
 
     def _rows(
         self, of: list[Job], finished: Finished, failures: Sequence[str] = (), planned: int = 0

@@ -10,13 +10,14 @@ import pytest
 from simkit.annotate import budget as module
 from simkit.annotate import crowd
 from simkit.annotate.annotators import Habits
-from simkit.annotate.budget import Ladder, amount_for, assumed, largest_affordable
+from simkit.annotate.budget import Ladder, amount_for, assumed, free_scores, largest_affordable
 from simkit.annotate.prices import Prices, Rate, cost, prices
 from simkit.annotate.schemes import make
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
 from simkit.labels.effort import Effort
 from simkit.labels.truth import Truth
+from simkit.quantities import money
 from tests.annotate.conftest import random_truth
 
 TRUTH = random_truth(N=400, L=10, seed=8)
@@ -304,6 +305,18 @@ def test_the_machine_that_is_assumed_is_said_with_its_precision():
     assert replace(machine, at_random=345.0).text(12) == f"{said}; searched at random: $345"
     for scheme in ("rpa", "fpc(search=random)", "full-subset"):
         assert assumed(make(scheme), effort, TRUTH, "hourly") is None
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_scores_that_are_not_billed_are_said_with_their_price():
+    logits = np.where(TRUTH.present.toarray(), 2.0, -2.0)
+    for spec in ("fpc(per_class=2, search=scores)", "picked(share=0.5, by=uncertainty)"):
+        effort = simulate(TRUTH, spec, scores=logits).effort
+        said = free_scores(make(spec), effort, TRUTH, "hourly")
+        assert said.endswith(f"400 images would cost {money(0.6)}")
+    for spec in ("machine", "proposals(by=scores)", "rpa", "fpc(per_class=2)"):
+        effort = simulate(TRUTH, spec, scores=logits).effort
+        assert not free_scores(make(spec), effort, TRUTH, "hourly")
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, ClassVar
 
@@ -86,6 +87,12 @@ class ModelAnswers(Scheme):
             half = halves[present][~pairs.decided[halves[present]]]
             if not self._measure(pairs, half, present, chance.of("sample", int(present))):
                 return  # open questions decide
+        if pairs.reasons and not pairs.trusted:
+            warnings.warn(
+                f"{self.name}: the machine labels nothing: {'; '.join(pairs.reasons)}; thresholds "
+                "that you choose, high and low, need no sample",
+                stacklevel=2,
+            )
         others = np.flatnonzero(~pairs.decided)
         asked = below(chance.of("verify")(*pairs.of(others)), self.verify)
         crowd.verify(*pairs.of(others[asked]))
@@ -95,6 +102,12 @@ class ModelAnswers(Scheme):
         bound = self.wrong_present if present else self.wrong_absent
         sample = sample_size(bound, self.confidence)
         start, size = 0, FIRST * sample
+        kind = "present" if present else "absent"
+        if len(ranked) < FIRST * sample:
+            pairs.reasons.append(
+                f"{len(ranked):,} pairs may be {kind}, fewer than the {FIRST * sample:,} of the first "
+                f"group (fewer with a larger wrong_{kind})"
+            )
         while (rest := len(ranked) - start) >= FIRST * sample:
             size = min(size, rest)
             while not shows(sample, size, bound, self.confidence):  # it depends on rounding
@@ -109,6 +122,11 @@ class ModelAnswers(Scheme):
             # Groups are tested in a fixed sequence: after the first that fails none may be
             # accepted, which is why no correction for several tests is needed.
             if mistakes > MISTAKES:
+                if not start:
+                    pairs.reasons.append(
+                        f"people reject {mistakes:,} of {sample:,} of its surest {kind} labels, "
+                        f"more than {MISTAKES} (a larger wrong_{kind} takes a smaller sample)"
+                    )
                 return True
             pairs.trust(np.sort(group[order[sample:]]), present)
             start, size = start + size, 2 * size
@@ -120,10 +138,13 @@ class Pairs:
     """All pairs of the crowd's images and the classes, by place: row * L + class.
 
     decided (n * L,) bool: labelled by the machine or verified.
+    trusted: number of those that the machine labels;  reasons: why measured groups have none.
     """
 
     crowd: Crowd
     decided: Bools
+    trusted: int = 0
+    reasons: list[str] = field(default_factory=list)
 
     def of(self, places: Ints) -> tuple[Ints, Ints]:
         """Images and classes."""
@@ -133,6 +154,7 @@ class Pairs:
     def trust(self, places: Ints, present: bool) -> None:
         """The machine labels these pairs, all of them present or all absent."""
         self.decided[places] = True
+        self.trusted += len(places)
         self.crowd.machine(*self.of(places), np.full(len(places), present))
 
 

@@ -72,6 +72,21 @@ def test_an_order_gives_the_labels_of_the_simulation_and_asks_step_by_step():
     assert asked.labels.effort.count("verify") == labels.effort.count("verify")
 
 
+def test_a_machine_that_labels_nothing_is_said_with_the_reasons():
+    present = np.random.default_rng(1).random((100, 10)) < 0.3
+    present[:, 0] = True
+    scores = np.random.default_rng(2).normal(0, 2, present.shape)
+    with pytest.warns(UserWarning, match="the machine labels nothing") as said:
+        labels = simulate(present, "machine", scores=scores)
+    assert labels.codes.nnz == labels.effort.count("verify")
+    text = str(said[0].message)
+    assert "of 100 of its surest present labels, more than 1 (a larger wrong_present" in text
+    assert "500 pairs may be absent, fewer than the 4,000 of the first group" in text
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        simulate(present, "machine(high=0.9, low=0.1)", scores=scores)
+
+
 def test_scores_are_needed():
     with pytest.raises(BadInput, match="machine needs a model's scores"):
         simulate(np.eye(3, dtype=bool), "machine")
