@@ -319,7 +319,9 @@ def concat(parts: Sequence[pa.Table], facts: Mapping[str, Any] = MappingProxyTyp
         scores were used, None without one; zero_shot_over, where the scores cover some classes
         only, the numbers of these and of all classes that mAP averages; methods, as
         `method_facts.written` returns them; test_images, test_present and test_absent, counts of
-        the test split (see `TestSplit.of`).
+        the test split (see `TestSplit.of`); compared, a line on the data, features and settings;
+        schemes, those of the grid, with or without runs; assumes, a sentence for each scheme that
+        assumes a machine.
     """
     facts = {"classes": (), "leaves": (), "failures": (), "planned": 0} | dict(facts)
     rows = pa.concat_tables(parts or [SCHEMA.empty_table()])

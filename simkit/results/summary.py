@@ -40,6 +40,7 @@ _NOTE = (
     "{classes} on the test split, in points."
 )
 _PAIR = ["reference", "scheme", "method", "budget", "budget_hours"]  # whose draws are averaged
+_EQUAL = 0.95  # a scheme that spent a smaller share of the budget is not compared at equal cost
 _MOST_DRAWS = 100  # more are written as "more than 100"
 
 
@@ -97,12 +98,19 @@ def _unscored(table: pd.DataFrame) -> Iterator[str]:
 
 def text(runs: Any) -> str:
     """The results in sentences: their conditions, the purchases, and a sentence for each scheme."""
-    return "\n".join([*conditions(runs), *verdicts(runs), *sentences(runs)])
+    return "\n".join([*conditions(runs), *assumptions(runs), *verdicts(runs), *sentences(runs)])
+
+
+def assumptions(runs: Any) -> list[str]:
+    """For each scheme that assumes a machine: its precision, and the price of the labels with the
+    machine and by a search at random."""
+    return list(opened(runs).attrs.get("assumes", ()))
 
 
 def sentences(runs: Any) -> list[str]:
     """One sentence for each scheme and budget, then one about complete labels."""
-    results = [_sentence(row) for row in summary_rows(runs)]
+    edges = _edges(opened(runs))
+    results = [_with(_sentence(row), _at_edge(_named(row), edges)) for row in summary_rows(runs)]
     if free := zero_shot(runs):
         text = f"Without labels, the scores reach {_mean(free)} mAP for $0 ({free.method})."
         results.insert(0, text)
@@ -129,6 +137,31 @@ def reached(full: Sequence[Cell], named: Callable[[str], str] = str) -> str:
     behind = [(named(cell.method), _behind(row.behind(cell.method))) for cell in full]
     others = [f"{method} is {by} behind" for method, by in behind if by]
     return "; ".join([f"{row.highest.score.percent} with {named(row.highest.method)}", *others])
+
+
+def _with(sentence: str, *clauses: str) -> str:
+    """The sentence with further clauses, empty ones left out."""
+    return "; ".join([sentence.removesuffix("."), *filter(None, clauses)]) + "."
+
+
+def _edges(table: pd.DataFrame) -> set[tuple[str, str]]:
+    """Pairs of scheme and method whose chosen settings lie at the edge of the values tried."""
+    rows = [row for row in choices(table) if row["tuned_edge"] and not row["reference"]]
+    return {(row["scheme"], row["method"]) for row in rows}
+
+
+def _at_edge(pairs: Iterable[tuple[str, str]], edges: set[tuple[str, str]]) -> str:
+    """A clause that names the methods among these pairs whose settings lie at an edge."""
+    names = list(dict.fromkeys(method for scheme, method in pairs if (scheme, method) in edges))
+    if not names:
+        return ""
+    return f"the settings of {listed(names, len(names))} lie at the edge of the values tried"
+
+
+def _named(row: Row) -> list[tuple[str, str]]:
+    """The pairs of scheme and method that may be the best of the row."""
+    best = row.best
+    return [(row.scheme, name) for name in (best.first, *best.ties, *best.rivals)]
 
 
 def _sentence(row: Row) -> str:
@@ -171,11 +204,43 @@ def verdicts(runs: Any) -> list[str]:
     """One sentence for each budget, cheapest first: the scheme to buy and the method to train.
 
     All pairs of scheme and method are compared at once, which accounts for the selection of the
-    best of many; the probability of a scheme is the sum of those of its methods.
+    best of many; the probability of a scheme is the sum of those of its methods. The sentence also
+    names schemes that spent less than the budget, or have no result.
     """
-    schemes = summary_rows(runs)
-    budgets = sorted({row.limit for row in schemes if row.limit})
-    return [_verdict([row for row in schemes if row.limit == limit]) for limit in budgets]
+    table, schemes = opened(runs), summary_rows(runs)
+    edges, results = _edges(table), []
+    for limit in sorted({row.limit for row in schemes if row.limit}):
+        rows = [row for row in schemes if row.limit == limit]
+        best, _ = best_pairs(rows)
+        edge = _at_edge([best.first, *best.ties], edges)
+        results.append(_with(_verdict(rows), edge, _less_spent(rows), without_result(table, rows)))
+    return results
+
+
+def without_result(table: pd.DataFrame, rows: Sequence[Row]) -> str:
+    """A clause that names the schemes of the grid that are not among these rows, if any."""
+    names = [
+        name for name in table.attrs.get("schemes", ()) if name not in {r.scheme for r in rows}
+    ]
+    return f"without a result, and not compared: {listed(names, len(names))}" if names else ""
+
+
+def _less_spent(rows: Sequence[Row]) -> str:
+    """A clause about the schemes that spent less than the budget, if any."""
+    spent = {row.scheme: text for row in rows if (text := _too_little(row))}
+    parts = [f"{scheme} spent {amount}" for scheme, amount in spent.items()]
+    return f"{listed(parts, len(parts))} on average" if parts else ""
+
+
+def _too_little(row: Row) -> str:
+    """What the labels of a scheme cost on average, if less than `_EQUAL` of the budget; else ""."""
+    in_hours = row.limit.hours is not None
+    costs = [cell.hours if in_hours else cell.dollars for cell in row.cells]
+    known = [one for one in costs if one is not None]
+    budget = row.limit.hours if in_hours else row.limit.dollars
+    if not budget or not known or (spent := float(np.mean(known))) >= _EQUAL * budget:
+        return ""
+    return f"{spent:,.3g} hours" if in_hours else money(spent)
 
 
 def _verdict(schemes: list[Row]) -> str:
@@ -248,9 +313,14 @@ def shown_probability(value: float) -> str:
     return "<0.01" if value < 0.005 else ">0.99" if value > 0.995 else f"{value:.2f}"
 
 
-def markdown(runs: Any) -> str:
-    """The summary as Markdown: the best purchases, then sentences and a table of all cells."""
-    purchases = [f"- {text}" for text in verdicts(runs)]
+def markdown(runs: Any, *, before: str = "") -> str:
+    """The summary as Markdown: what was compared, the best purchases with what they assume, then
+    sentences and a table of all cells.
+
+    before: text that comes before the results.
+    """
+    bought = verdicts(runs)
+    purchases = [f"- {text}" for text in (*bought, *assumptions(runs))]
     free = zero_shot(runs)
     cells: list[tuple[Cell, str, float | None]] = [(free, "", None)] if free else []
     for row in summary_rows(runs):
@@ -271,9 +341,13 @@ def markdown(runs: Any) -> str:
         rows.append([cell.scheme, str(cell.limit), cell.method, *scores, *of_labels])
     columns = "scheme budget method mAP interval behind P(best) draws dollars hours images".split()
     results = [f"- {text}" for text in sentences(runs)]
-    parts = [*(f"- {text}" for text in conditions(runs)), ""]
-    parts += ["# What to buy", "", *purchases, ""] if purchases else []
     table = opened(runs)
+    parts = ["# Comparison", ""]
+    parts += [part for text in (table.attrs.get("compared"), before) if text for part in (text, "")]
+    parts += [*(f"- {text}" for text in conditions(runs)), ""]
+    parts += (
+        ["# What to buy" if bought else "# Assumptions", "", *purchases, ""] if purchases else []
+    )
     inner = 0 < len(leaves(table)) < len(class_names(table))
     note = _NOTE.format(classes="leaf classes" if inner else "classes")
     parts += ["# Which method is best under which scheme?", "", *results, "", note, ""]
@@ -336,6 +410,19 @@ def notes_of(table: pd.DataFrame) -> tuple[str, ...]:
         for with_methods, names in schemes.items():
             sentences.append(f"{listed(names, len(names))}{with_methods}: {text}")
     return tuple(sentences)
+
+
+def notes_on_cost(runs: Any) -> tuple[str, ...]:
+    """A note on each scheme that spent less than the budgets."""
+    less: dict[str, list[str]] = {}
+    for row in summary_rows(runs):
+        if row.limit and (spent := _too_little(row)):
+            less.setdefault(row.scheme, []).append(f"{spent} of {row.limit}")
+    return tuple(
+        f"{scheme}: spent {listed(amounts, len(amounts))} on average, so that it is compared with "
+        "schemes that cost more"
+        for scheme, amounts in less.items()
+    )
 
 
 def _without_names(note: str, scheme: str, method: str) -> tuple[str, str]:

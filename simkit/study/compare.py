@@ -24,10 +24,12 @@ from pyarrow import Table
 from simkit.annotate import schemes
 from simkit.annotate.budget import assumed, free_scores
 from simkit.annotate.prices import cost
+from simkit.annotate.simulate import how_many
 from simkit.cache import cache_folder
 from simkit.data.leaks import open_checked
 from simkit.errors import BadInput
 from simkit.files import toml_lines
+from simkit.history import versions
 from simkit.labels.effort import Effort
 from simkit.learn import methods
 from simkit.progress import Progress, notebook_bar, peak_memory, silent, usable_cores
@@ -40,7 +42,7 @@ from simkit.study.cross_fitting import write_scores
 from simkit.study.grid import COMPLETE, REFERENCE, Grid
 from simkit.study.jobs import Job, check, choose, jobs, seconds, source_of, sweep
 from simkit.study.scheduler import Finished, Part, Workers, finish, gpus, stem, stored
-from simkit.study.sources import kind_of, open_source
+from simkit.study.sources import StudyData, kind_of, open_source
 from simkit.study.worker import Scored, left_out, run_bytes, scored_row, test_facts, tuning_labels
 
 EVERY = 15.0  # seconds between two pictures of a comparison under way, at least
@@ -162,9 +164,6 @@ class Comparison(runs.Runs):
     errors
         The runs on complete labels with additional errors (`errors` of the grid), which only plans
         read.
-    assumes
-        For each scheme that assumes a machine, its precision, and the price without one; for each
-        scheme with scores that are not billed, their price.
     """
 
     grid: Grid = field(default=None)  # type: ignore[assignment]
@@ -172,7 +171,6 @@ class Comparison(runs.Runs):
     validation_dollars: float | None = None
     left: int = 0
     errors: Table | None = None
-    assumes: tuple[str, ...] = ()
 
     def text(self, *, details: bool = True) -> str:
         """The results in sentences: first their conditions, then the purchases.
@@ -180,10 +178,11 @@ class Comparison(runs.Runs):
         Without details the sentences on each scheme are left out, and the purchases come last.
         """
         verdicts, notes = summary.verdicts(self), [f"note: {note}" for note in self.notes]
-        others, start = [*self.lacking(), *self.bill(), *notes], [*summary.conditions(self)]
+        start = [*summary.conditions(self), *summary.assumptions(self)]
+        others = [*self.lacking(), *self.bill(), *notes]
         if not details and verdicts:
-            return "\n".join([*start, *self.assumes, *others, *verdicts])
-        return "\n".join([*start, *self.assumes, *verdicts, *summary.sentences(self), *others])
+            return "\n".join([*start, *others, *verdicts])
+        return "\n".join([*start, *verdicts, *summary.sentences(self), *others])
 
     def _repr_html_(self) -> str:
         # Jupyter renders text between two dollar signs as a formula.
@@ -259,7 +258,7 @@ class Comparison(runs.Runs):
             "failures": list(self.failures),
             "notes": list(self.notes),
             "left": self.left,
-            "assumes": list(self.assumes),
+            "assumes": summary.assumptions(self),
         }
 
 
@@ -407,6 +406,8 @@ class _Work:
             "leaves": self.data.data.leaves.tolist(),
             "methods": method_facts.written(grid.trained),
             **test_facts(self.data),
+            "compared": _compared(grid, self.data),
+            "schemes": tuple(grid.schemes),
         }
         # Pictures of the work in progress; parts write none, as they would overwrite each other's.
         self.draws_shown = 0
@@ -520,10 +521,9 @@ class _Work:
             dollars = float(cost(labels, self.sweep[0].prices.once_set_up()).dollars)
         rows = self._rows(share, finished, [*failures, *finished.sentences(share)], planned)
         code_notes = [*filter(None, [self.left_out]), *dict.fromkeys(code_notes)]
-        notes = (*code_notes, *summary.notes_of(opened(rows)))
+        notes = (*code_notes, *summary.notes_of(opened(rows)), *summary.notes_on_cost(rows))
         _, errors = runs.split_errors(_tables(share, finished))
-        assumes = tuple(self._assumed(rows))
-        result = Comparison(rows, self.grid, notes, dollars, left, errors, assumes)
+        result = Comparison(rows, self.grid, notes, dollars, left, errors)
         if left:
             return result
         if not result.table.empty:
@@ -558,7 +558,7 @@ class _Work:
         """
         tables, _ = runs.split_errors(_tables(of, finished))
         about, data = {**self.about, "failures": tuple(failures), "planned": planned}, self.data
-        about["left_out"] = self.left_out
+        about |= {"left_out": self.left_out, "assumes": tuple(self._assumed(runs.concat(tables)))}
         if "test" in data.scored:
             test = Scored(data.scores["test"], data.truth("test").present, data.known("test"))
             values, leaves = data.scores["test"], data.data.leaves
@@ -637,7 +637,7 @@ class _Work:
             picture = self.folder / "heat_map.png"
             files: dict[str, Callable[[Path], object]] = {
                 picture.name: partial(figure(result).savefig, format="png"),
-                "summary.md": _text_writer(f"{note}\n\n{summary.markdown(result)}"),
+                "summary.md": _text_writer(summary.markdown(result, before=note)),
             }
             if (self.folder / "table.parquet").exists():  # another process has finished it
                 self.next_preview = math.inf
@@ -660,6 +660,29 @@ def _compared_runs(job: Job) -> int:
     return len(job.draws) * sum(len(batch.methods) for batch in job.batches if not batch.errors)
 
 
+def _compared(grid: Grid, data: StudyData) -> str:
+    """What is compared on what: data, features, prices, draws and training, in one line."""
+    images, classes = data.truth("train").shape
+    asked = how_many(grid.images, images)
+    weights = f" ({grid.weights})" if grid.weights else ""
+    features = f"features of {grid.backbone}{weights}"
+    if grid.pictures is not None:
+        features = f"{grid.backbone}{weights} trained from images"
+    elif grid.features:
+        features = f"features in {listed([*dict.fromkeys(grid.features.values())])}"
+    trained = [grid.training(spec) for spec in grid.trained]
+    epochs = [str(number) for number in sorted({one.epochs for one in trained})]
+    chosen = {"last": "the last is scored", "best": "the best on validation labels is scored"}
+    scored = listed([chosen[one] for one in dict.fromkeys(one.select for one in trained)])
+    of = f"{asked:,} of " if asked < images else ""
+    return (
+        f"{grid.data}: {of}{images:,} training images and {data.truth('test').shape[0]:,} test "
+        f"images, {classes:,} class{'es' * (classes != 1)}; {features}; prices {grid.prices}; "
+        f"{numbered(grid.draws, 'draw')}, seed {grid.seed}; {listed(epochs, last='or')} epochs, "
+        f"{scored}; simkit {versions()['simkit']}"
+    )
+
+
 def _text_writer(text: str) -> Callable[[Path], object]:
     return partial(Path.write_text, data=text, encoding="utf-8")
 
@@ -671,10 +694,9 @@ def written(result: Comparison, folder: Path) -> Comparison:
         raise BadInput(f"every run failed; the first error is: {result.failures[0]}")
     files = runs.writers(result.rows, result.errors)
     failed = [f"- {text}" for text in runs.grouped(result.failures)]
-    chapters = [summary.markdown(result)]
-    if failed:
-        lacking = [f"{text}." for text in result.lacking()]
-        chapters.insert(0, "\n".join(["# Failed", "", *lacking, "", *failed, ""]))
+    lacking = [f"{text}." for text in result.lacking()]
+    failures = "\n".join(["# Failed", "", *lacking, "", *failed]) if failed else ""
+    chapters = [summary.markdown(result, before=failures)]
     if notes := [f"- {note}" for note in (*result.bill(), *result.notes)]:
         chapters.append("\n".join(["", "## Notes", "", *notes, ""]))
     files["grid.toml"] = _text_writer(result.grid.to_toml())

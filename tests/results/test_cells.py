@@ -24,7 +24,9 @@ def table(scores, *, budget=100.0, **more):
         scheme, method = ("fpc", name) if isinstance(name, str) else name
         by_draw = values if isinstance(values, dict) else dict(enumerate(values))
         rows += [
-            planted.row(scheme=scheme, method=method, budget=budget, draw=draw, map=one) | more
+            planted.row(scheme=scheme, method=method, budget=budget, draw=draw, map=one)
+            | {"dollars": budget}
+            | more
             for draw, one in by_draw.items()
         ]
     return runs.to_table(rows)
@@ -300,7 +302,8 @@ def test_a_summary_says_first_how_settings_were_chosen_and_which_images_were_sco
     none = first(table({"an": [None]}), test_images=100, test_present=[4, 25], test_absent=[1, 1])
     assert f"would move a mAP of 50 by up to {half:.1f} points (95 %)" in none
     written = summary.markdown(runs.concat([an, em]))
-    assert written.startswith("- untuned: ") and written.index("untuned") < written.index("# What")
+    assert written.startswith("# Comparison\n\n- untuned: ")
+    assert written.index("untuned") < written.index("# What")
 
 
 def test_nothing_that_was_compared_is_missing_without_a_word():
@@ -314,6 +317,33 @@ def test_nothing_that_was_compared_is_missing_without_a_word():
         "failed and left out everywhere: fpc, budget 20, draw 0, csl and 5 other runs (fpc, csl; "
         f"fpc, epr; rpa, epr): {why}"
     )
+
+
+def test_a_purchase_says_what_was_not_compared_at_equal_cost():
+    scores = {"an": 0.4 + LUCK, "em": 0.3 + LUCK}
+    named = [({"rpa": 0.0, "fpc": 0.1, "csl": 0.2}[s], s) for s in ("rpa", "fpc", "csl")]
+    paid = {"rpa": 4.74, "fpc": 4.76, "csl": 4.02}
+    parts = [
+        table({(s, m): by + better for m, by in scores.items()}, budget=5.0, dollars=paid[s])
+        for better, s in named
+    ]
+    about = {"schemes": ["rpa", "name-check", "fpc", "csl"], "compared": "cats: 20 images",
+             "assumes": ["fpc assumes a model"]}  # fmt: skip
+    rows = runs.concat(parts, about)
+    (verdict,) = summary.verdicts(rows)
+    assert verdict.startswith("For $5, buy csl and train an: 60.0 ") and verdict.endswith(
+        " behind; rpa spent $4.74 and csl spent $4.02 on average; without a result, and not "
+        "compared: name-check."
+    )
+    assert [note[:29] for note in summary.notes_on_cost(rows)] == [
+        "rpa: spent $4.74 of $5 on ave", "csl: spent $4.02 of $5 on ave",
+    ]  # fmt: skip
+    told = summary.markdown(rows, before="# Failed")
+    assert told.startswith("# Comparison\n\ncats: 20 images\n\n# Failed\n\n- untuned: ")
+    assert f"# What to buy\n\n- {verdict}\n- fpc assumes a model\n\n# Which" in told
+    assert "fpc assumes a model" in runs.Runs(rows).text()
+    hours = table({"an": [0.4, 0.5]}, budget=None, budget_hours=2.0, seconds=3600.0 * 1.5)
+    assert summary.verdicts(hours)[0].endswith("; fpc spent 1.5 hours on average.")
 
 
 def test_the_methods_to_buy_are_those_that_their_scheme_calls_best():

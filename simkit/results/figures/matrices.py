@@ -31,7 +31,7 @@ from simkit.results.figures.base import Panels, register, single
 from simkit.results.figures.style import INK, WIDTH, fold, label, looks
 from simkit.results.method_facts import ORDER, family, of
 from simkit.results.statistics import SURE
-from simkit.results.summary import reached, too_few_text
+from simkit.results.summary import assumptions, reached, too_few_text, without_result
 
 _NAMES = 2.3  # inches for the schemes of a heat map, and as many for the text on the right
 _LEVEL = 6  # up to this many methods have horizontal names; more have slanted ones
@@ -90,7 +90,8 @@ class HeatMap(base.AtBudget):
             f"Rows: annotation schemes, {base.paid(limit)}. Columns: training methods. "
             f"Numbers: mean average precision (mAP) on the test split in points{difference}; "
             f"draws: {over}.",
-            "Candidates: of a free model, which is assumed." if "candidates" in str(left) else "",
+            *_assumptions(table, left),
+            f"{text[0].upper()}{text[1:]}." if (text := without_result(table, rows)) else "",
             "Frame: highest mean of the row; dashed if its probability of being the best (on the "
             f"right) is below {SURE:.0%}.",
             *_ends(table, self.metric, limit),
@@ -105,6 +106,13 @@ def _numbers(
     shades = mpl.colormaps[colors[0]].with_extremes(bad="white")
     shown = shades(np.ma.masked_invalid(colors[1](values.to_numpy(float))))[..., :3]
     marks.cells(axes, shown.tolist(), texts.to_numpy().tolist(), size=size, weight="normal")
+
+
+def _assumptions(table: pd.DataFrame, left: list[str]) -> list[str]:
+    """Sentences on the models that schemes assume, for the caption."""
+    if said := assumptions(table):
+        return [f"{text}." for text in said]
+    return ["Candidates: of a free model, which is assumed."] if "candidates" in str(left) else []
 
 
 def _ends(table: pd.DataFrame, metric: str, limit: Budget) -> Iterator[str]:
