@@ -259,21 +259,20 @@ def say_errors(state: OrderState) -> None:
 def _say_differences(state: OrderState) -> None:
     """Print the classes about which people say yes at different rates."""
     from simkit.orders.receiving import YES_BY_CLASS
+    from simkit.orders.who_errs import ClassDifference, class_differences
 
-    counts = state.yes_by_class.groupby(["class", "worker"])[["answers", "yes"]].sum()
+    def share(one: ClassDifference, place: int) -> str:
+        who, answers = one.workers[place], one.answers[place]
+        return f"{state.names.get(who, who)} {one.yes[place] / answers:.0%} of {answers:,}"
 
-    def share(c: int, who: str) -> str:
-        answers, yes = counts.loc[(c, who)]
-        return f"{state.names.get(who, who)} {yes / answers:.0%} of {answers:,}"
-
-    if differ := state.class_differences:
+    if differ := class_differences(state):
         file = state.order.folder / YES_BY_CLASS
         say(f"people say yes at different rates about {len(differ):,} of "
             f"{len(state.order.classes):,} classes; all rates are in {file}")  # fmt: skip
         table(
             ["class", "most yes", "fewest yes"],
-            [[state.order.classes[c], share(c, most), share(c, fewest)]
-             for c, most, fewest in differ[:MOST_CLASSES]],
+            [[state.order.classes[one.about], share(one, 0), share(one, 1)]
+             for one in differ[:MOST_CLASSES]],
             words=(0, 1, 2),
         )  # fmt: skip
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import join
 from typing import Any
@@ -166,6 +166,36 @@ def parts(order: Order, number: int, division: pd.DataFrame | None) -> list[Part
     lacking = questions.assign(answers=questions["answers"] - people)
     lacking = lacking[lacking["answers"] > 0]
     return [*found, *[Part(lacking, again=True)][: len(lacking)]]
+
+
+def unanswered(state: OrderState, part: Part) -> Part:
+    """A part without the questions that lack no answer, or that its annotator has answered."""
+    worker, received = pseudonyms_of(state, [part.annotator])[part.annotator], state.received
+    own = received["question"][received["worker"] == worker]
+    numbers = part.questions["question"]
+    waits = numbers.isin(state.lacking["question"]) & ~numbers.isin(own)
+    return replace(part, questions=part.questions[waits])
+
+
+def whole_parts(state: OrderState) -> pd.DataFrame:
+    """The questions of each part whose questions one person has answered all: columns worker and
+    question.
+
+    The parts are those into which the images were divided at random, before anybody left; only
+    yes-or-no questions without a known answer count.
+    """
+    order, said = state.order, state.answers
+    done = said["question"].map(order.first).groupby(said["worker"].astype(str)).agg(set)
+    found = [pd.DataFrame(columns=["worker", "question"]).astype({"question": int})]
+    for number in range(1, len(order.rounds) + 1):
+        division = read(order, number)
+        dealt = None if division is None else division[division["questions"] == ""]
+        for part in parts(order, number, dealt):
+            asked = part.questions[part.questions["gold"].eq(0) & part.questions["kind"].ne("name")]
+            pairs = {*order.first[asked.index]}
+            found += [pd.DataFrame({"worker": worker, "question": asked["question"]})
+                      for worker, own in done.items() if pairs <= own]  # fmt: skip
+    return pd.concat(found).drop_duplicates(ignore_index=True)
 
 
 def _held(division: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:

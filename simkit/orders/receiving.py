@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.annotate.peers import Peers, WorseWorker, class_differences, peers, worse_of_pairs
+from simkit.annotate.peers import Peers, WorseWorker, peers, worse_of_pairs
 from simkit.annotate.prices import Prices, cost
 from simkit.annotate.prices import prices as price_list
 from simkit.annotate.votes import NO as SAID_NO
@@ -602,11 +602,11 @@ class OrderState:
         return None if self.votes is None else peers(self.votes, early)
 
     @cached_property
-    def yes_by_class(self) -> pd.DataFrame:
-        """Yes and all decided answers of each worker about each class, by round.
+    def unselected(self) -> pd.DataFrame:
+        """The yes and no answers to questions that no earlier answers chose, with columns as of
+        `answers`; round is that of the first question about the pair, and yes is a bool.
 
-        Questions asked again count only in rounds that ask again about all classes of their image;
-        the others were chosen by earlier answers.
+        Questions asked again count only in rounds that ask again about all classes of their image.
         """
         table = self.order.table[(self.order.table["gold"] == 0)
                                  & (self.order.table["kind"] != "name")]  # fmt: skip
@@ -614,20 +614,7 @@ class OrderState:
         said = self.answers[self.answers["question"].isin(once.append(self._of_whole_images))]
         said = said[said["answer"].isin(["yes", "no"])]
         began = self.order.table.loc[self.order.first[said["question"]], "round"].to_numpy()
-        said = said.assign(round=began, yes=said["answer"] == "yes")
-        by = said.groupby(["worker", "round", "class"])["yes"]
-        return by.agg(answers="size", yes="sum").reset_index()
-
-    @cached_property
-    def class_differences(self) -> list[tuple[int, str, str]]:
-        """A class, the worker who says yes most often, and the one who says yes least often."""
-        table = self.yes_by_class
-        workers, who = np.unique(table["worker"].astype(str), return_inverse=True)
-        shape = len(workers), len(self.order.rounds), self.order.shape[1]
-        yes, asked = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        where = who, table["round"].to_numpy(np.int64) - 1, table["class"].to_numpy(np.int64)
-        yes[where], asked[where] = table["yes"], table["answers"]
-        return [(c, str(workers[a]), str(workers[b])) for c, a, b in class_differences(yes, asked)]
+        return said.assign(round=began, yes=said["answer"] == "yes")
 
     @cached_property
     def _times(self) -> pd.DataFrame:
@@ -788,8 +775,9 @@ def write(state: OrderState) -> list[str]:
         "open.csv": questions.assign(answered=state.open["answered"]),
         "people.csv": state.people.reset_index(),
     }
-    if len(habits := state.yes_by_class):
-        habits = habits.groupby(["class", "worker"])[["answers", "yes"]].sum().reset_index()
+    if len(state.unselected):
+        by = state.unselected.groupby(["class", "worker"])["yes"]
+        habits = by.agg(answers="size", yes="sum").reset_index()
         named = np.array(order.classes, object)[habits["class"]]
         share = habits["yes"] / habits["answers"]
         files[YES_BY_CLASS] = habits.assign(**{"class": named, "share": share})

@@ -367,13 +367,14 @@ def hand_over(
         assert before is not None
         added = division.iloc[len(before) :]
         gone = added["in_place_of"].iloc[0]
-        old = [file for part in people.parts(order, number, before)
-               if part.annotator == gone and not part.left
-               for file in people.files_of(order.round_folder, part.suffix)]  # fmt: skip
         whose = {*added["annotator"], *([] if gone else [""])}
-        new = [part for part in people.parts(order, number, division)
+        old = [file for part in people.parts(order, number, before) if not part.left
+               if part.annotator == gone or (part.annotator in whose and part.in_place_of == gone)
+               for file in people.files_of(order.round_folder, part.suffix)]  # fmt: skip
+        new = [people.unanswered(state, part) for part in people.parts(order, number, division)
                if not part.left and part.annotator in whose
                and part.in_place_of == gone * bool(part.annotator)]  # fmt: skip
+        new = [part for part in new if len(part.questions)]
         now = forms or {form for form, _ in old} or ("html",)
         for _, file in old:
             shutil.rmtree(file) if file.is_dir() else file.unlink()

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from shlex import join, quote
 
 import numpy as np
 import pandas as pd
 
+from simkit.annotate import peers
 from simkit.annotate.peers import Contradiction, worse_than_others
 from simkit.annotate.prices import Prices, cost
 from simkit.annotate.votes import NO, YES
 from simkit.labels.effort import Effort
-from simkit.orders.annotators import further_files, further_people, in_place_of_new
+from simkit.orders.annotators import further_files, further_people, in_place_of_new, whole_parts
 from simkit.orders.order import RoundSettings
 from simkit.orders.receiving import OrderState
 from simkit.orders.rounds import REPEATED, round_of
@@ -32,12 +33,12 @@ def errs(state: OrderState) -> dict[str, str]:
     By votes of three people or more, by known answers, or by the votes of third people where two
     differ.
     """
-    if (peers := state.peers) is None or state.votes is None:
+    if (found := state.peers) is None or state.votes is None:
         return {}
     workers, cases = state.votes.workers, dict[str, str]()
     name = {who: state.names.get(who, who) for who in state.people.index}
     for place, who in enumerate(workers):
-        if own := [one for one in peers.named if one.worker == place]:
+        if own := [one for one in found.named if one.worker == place]:
             cases[who] = f"than the others: {name[who]} {_contradictions(own, state)}"
     for who, case in _wrong_on_gold(state.people, name).items():
         cases.setdefault(who, case)
@@ -89,6 +90,46 @@ def _wrong_on_gold(people: pd.DataFrame, name: Mapping[str, str]) -> dict[str, s
         f"{wrong.sum() - wrong[place]:,} of {asked.sum() - asked[place]:,}"
         for place in worse
     }
+
+
+@dataclass(frozen=True)
+class ClassDifference:
+    """A class about which two people say yes at different rates.
+
+    Attributes
+    ----------
+    about : int
+    workers : (str, str)
+        Who says yes most often, and who least often.
+    yes, answers : (int, int)
+        Of each of them: the number of yes, and of all answers that are compared.
+    """
+
+    about: int
+    workers: tuple[str, str]
+    yes: tuple[int, int]
+    answers: tuple[int, int]
+
+
+def class_differences(state: OrderState) -> list[ClassDifference]:
+    """Where two people say yes at significantly different rates, clearest first.
+
+    Of each person, only the parts count that this person has answered completely: a page shows
+    images in the order of their files, so the first half of it is no random sample.
+    """
+    said = state.unselected.merge(whole_parts(state), on=["worker", "question"])
+    workers, who = np.unique(said["worker"].astype(str), return_inverse=True)
+    shape = len(workers), len(state.order.rounds), state.order.shape[1]
+    yes, asked = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    where = who, said["round"].to_numpy(np.int64) - 1, said["class"].to_numpy(np.int64)
+    np.add.at(yes, where, said["yes"].to_numpy(bool))
+    np.add.at(asked, where, 1)
+    most, every = yes.sum(1).tolist(), asked.sum(1).tolist()
+    return [
+        ClassDifference(c, (str(workers[a]), str(workers[b])), (most[a][c], most[b][c]),
+                        (every[a][c], every[b][c]))
+        for c, a, b in peers.class_differences(yes, asked)
+    ]  # fmt: skip
 
 
 def third_answers(state: OrderState) -> str:

@@ -22,6 +22,7 @@ from simkit.orders import answer_tables, label_studio, sheet
 from simkit.orders.annotators import team
 from simkit.orders.order import Order
 from simkit.orders.receiving import OrderState, checked, keep, write
+from simkit.orders.who_errs import class_differences
 from tests.orders.people import TRUTH, answer, ordered, rows
 
 
@@ -464,6 +465,40 @@ def test_where_two_differ_a_third_person_tells_who_errs(tmp_path, capsys):
             "differ, most others agree with ann;") in out  # fmt: skip
     assert "cannot tell who errs" not in out
     assert pd.read_csv(order.folder / "yes_by_class.csv")["worker"].nunique() == 2
+
+
+def test_rates_of_yes_are_compared_once_whole_parts_are_answered(tmp_path, capsys):
+    """Images are sorted by class, so that who is not through a page has seen other classes."""
+    order = ordered(tmp_path / "one", "--scheme", "full-subset", "--repeat", "0", "--annotators",
+                    "ann,ben,carl")  # fmt: skip
+    table, first = order.table, 0.75 * len(order.images)
+    files = dict[str, pd.DataFrame]()
+    for name in ("ann", "ben", "carl"):
+        own = pd.read_csv(order.round_folder / f"questions-{name}.csv")
+        image = table["image"].loc[own["question"]].to_numpy()
+        says = ((image < first) == (table["class"].loc[own["question"]] % 2 == 0)) & (
+            name != "carl"
+        )
+        files[name] = own.assign(answer=np.where(says, "yes", "no"), early=image < first)
+
+    def receive(name: str, part: pd.DataFrame) -> bool:
+        part.drop(columns="early").to_csv(tmp_path / "said.csv", index=False)
+        assert code(["receive", str(order.folder), str(tmp_path / "said.csv")]) == 0
+        return "people say yes at different rates" in capsys.readouterr().out
+
+    assert not receive("ann", files["ann"])
+    assert not receive("ben", files["ben"][files["ben"]["early"]])
+    swap = ["order", "--export", str(order.folder), "--for", "zoe", "--in-place-of", "ben"]
+    assert code([*swap, "--to", "csv"]) == 0
+    rest = files["ben"][~files["ben"]["early"]].assign(worker="zoe")
+    assert not receive("zoe", rest)  # all that zoe has, and only the end of ben's part
+    carl = files["carl"]
+    assert not receive("carl", carl[carl["early"]])
+    capsys.readouterr()
+    assert receive("carl", carl[~carl["early"]])  # who says no to everything
+    state = OrderState.of(order)
+    found = {state.names[who] for one in class_differences(state) for who in one.workers}
+    assert found == {"ann", "carl"}
 
 
 def test_who_cannot_be_set_aside(rpa, tmp_path, capsys):

@@ -272,6 +272,28 @@ def test_the_part_of_somebody_who_is_set_aside_is_given_away(tmp_path, capsys):
     assert file == str(order.round_folder / "questions-zoe-for-ben.csv")
 
 
+def test_who_takes_over_twice_gets_nothing_that_they_have_answered(tmp_path, capsys):
+    words = ["--repeat", "0.4", "--annotators", "ann,ben,carl", "--to", "html"]
+    order = ordered(tmp_path / "one", *WHOLE, "12", *words)
+    before = asked_of(order)
+    receive_first(order, "-ben", "ben", 2 * len(order.classes))
+    swap = ["order", "--export", str(order.folder), "--for", "zoe", "--in-place-of", "ben"]
+    assert code(swap) == 0
+    done = receive_first(order, "-zoe-for-ben", "zoe", len(order.classes))
+    assert code(["receive", str(order.folder), "--without", "ben"]) == 0
+    capsys.readouterr()
+    assert code(swap) == 0
+    out, after = capsys.readouterr().out, asked_of(order)
+    own = before["question"][before["worker"] == "ben"]
+    new = after["question"][after["worker"] == "zoe"]
+    assert sorted(new) == sorted(own[~own.isin(done)])
+    assert f"zoe gets {len(new):,} open questions of ben\n" in out
+    receive_first(order, "-zoe-for-ben", "zoe", 1000)
+    receive_first(order, "-zoe-for-ben-again", "zoe", 1000)
+    shown = annotators.progress(OrderState.of(order))
+    assert {row["answered"] == row["images"] for row in shown if row["in_place_of"]} == {True}
+
+
 def test_somebody_of_the_team_takes_over_and_is_asked_nothing_twice(tmp_path):
     words = ["--repeat", "0.5", "--annotators", "ann,ben,carl", "--to", "html"]
     order = ordered(tmp_path / "one", *WHOLE, "12", *words)
