@@ -273,7 +273,7 @@ def card(sheet: DataSheet) -> str:
         _table("| class | present | absent | unknown |", _classes(labels)),
         f"Classes without any present label: {missing:,} of {L:,}.",
         "## Questions and cost",
-        f"At {prose(bill.prices)} prices, {bill.workers} people for each question:",
+        f"At {prose(bill.prices)} prices, {bill.people}:",
         _table("| question | asked | hours | dollars |", bill.rows()),
         f"{bill.dropped:,} answers were paid for and are not among the labels.",
         "## Known biases",

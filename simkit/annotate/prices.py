@@ -218,6 +218,18 @@ class Cost:
     dropped: int = 0
     dropped_dollars: float = 0.0
 
+    def __str__(self) -> str:
+        *lines, (*_, total) = self.rows()
+        parts = ", ".join(f"{kind} ${dollars}" for kind, _, _, dollars in lines)
+        return f"${total} at {self.prices} prices, {self.people}{parts and f': {parts}'}"
+
+    @property
+    def people(self) -> str:
+        """How many people answer each question."""
+        if self.workers == 1:
+            return "1 person for each question"
+        return f"{self.workers} people for each question, their hours added"
+
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
         lines = [{**vars(line), "full": line.full} for line in self.lines]

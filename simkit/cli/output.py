@@ -143,11 +143,8 @@ def cost_table(bill: Cost, price_list: Prices) -> None:
         [each.kind, each.questions or None, hours(each.seconds, unit), exact_money(some, sign="")]
         for each, some in zip(bill.lines, cents, strict=True)
     ]
-    people = "1 person for each question"
-    if bill.workers > 1:
-        people = f"{bill.workers} people for each question, their hours added"
     wage = "" if price_list.wage is None else f", ${price_list.wage:g} an hour"
-    say(f"cost at {price_list.name} prices{wage}, {people}")
+    say(f"cost at {price_list.name} prices{wage}, {bill.people}")
     table(
         ["question", "asked", "minutes" if short else "hours", "$"],
         [*rows, ["total", "", hours(bill.seconds, unit), exact_money(bill.dollars, sign="")]],

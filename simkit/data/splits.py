@@ -116,6 +116,16 @@ def with_pictures(
          "list unless they are meant")  # fmt: skip
     if lost and (others := instead(place, first := lost[0])):
         other = others[0]
+        deeper = place / other.removesuffix(f"/{first}")
+        if (
+            len(others) == 1
+            and deeper != place / other
+            and all((deeper / name).is_file() for name in lost)
+        ):
+            raise BadInput(
+                f"{place / first} does not exist, but {place / other} does; give the folder "
+                f"{deeper} in place of {place}"
+            )
         ending = other.removeprefix(first) if other.startswith(first) else ""
         appended = f" (folder: appends an ending with suffix={ending})" if ending else ""
         raise BadInput(

@@ -113,6 +113,10 @@ class Tuning:
         space: dict[str, dict[str, tuple[Any, ...]]] = {}
         for spec, table in _table(self.space, "tuning.space").items():
             space[spec] = {}
+            method, dot, last = spec.rpartition(".")
+            if dot and not isinstance(table, Mapping):  # TOML divides all.lr, Python does not
+                nested = f'{{"{method}": {{"{last}": [...]}}}}'
+                raise BadInput(f"tuning.space has the key {spec!r}; in Python write {nested}")
             for name, values in _table(table, f"tuning.space.{spec}").items():
                 field = f"tuning.space.{spec}.{name}"
                 listed = isinstance(values, Sequence) and not isinstance(values, str) and values

@@ -284,6 +284,11 @@ def test_names_that_are_spelled_otherwise_find_their_file(
         (["x.jpg", "x.bmp"], "x.jpeg", "but x.bmp or x.jpg does"),
         (["x.JPG", "x.Jpg"], "x.jpg", "x.jpg does not exist"),
         (["x.jpg"], "cats\\x.jpg", "but x.jpg does"),
+        (
+            ["a/x.jpg"],
+            "x.jpg",
+            "give the folder .*photos/a in place of .*photos$",
+        ),
         (["1/x.jpg", "2/x.jpg"], "x.jpg", "but 1/x.jpg or 2/x.jpg does"),
     ],
 )

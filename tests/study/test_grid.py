@@ -124,6 +124,7 @@ def test_numbers_of_numpy_and_paths_are_written_as_any_others(tmp_path):
         ({"pictures": PAPERS, "train": {"epochs": 3}}, "pictures.protocol [pictures.changed]"),
         ({"tuning": {"run": 4}}, "tuning 'run' 'runs'"),
         ({"tuning": {"runs": 1}}, "tuning runs 1 2"),
+        ({"tuning": {"space": {"all.lr": [1, 2]}}}, '{"all": {"lr": [...]}}'),
         ({"tuning": {"space": {"ll-r": {"lr": [1, 2]}}}}, "tuning.space 'll-r' an"),
         ({"tuning": {"space": {"an": {"pos_weigth": [1, 2]}}}}, "'pos_weigth' 'pos_weight'"),
     ],

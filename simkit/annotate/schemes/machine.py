@@ -105,8 +105,8 @@ class ModelAnswers(Scheme):
         kind = "present" if present else "absent"
         if len(ranked) < FIRST * sample:
             pairs.reasons.append(
-                f"{len(ranked):,} pairs may be {kind}, fewer than the {FIRST * sample:,} of the first "
-                f"group (fewer with a larger wrong_{kind})"
+                f"{len(ranked):,} pairs may be {kind}, fewer than the {FIRST * sample:,} of the "
+                f"first group (fewer with a larger wrong_{kind})"
             )
         while (rest := len(ranked) - start) >= FIRST * sample:
             size = min(size, rest)
