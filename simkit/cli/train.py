@@ -98,6 +98,7 @@ def command(
     from simkit.learn import protocols
     from simkit.learn.distributed import together
     from simkit.orders import project_state
+    from simkit.orders.project import test_errors
     from simkit.study.trial import trial
 
     named = {"--protocol": protocol, "--size": size, "--crop": crop}
@@ -116,7 +117,7 @@ def command(
     with together() as team, _reporting(training["checkpoint"], team) as reporter:
         done = trial(
             labels, made, source, transform=transform, where=str(labels_file), settings=settings,
-            errors=_test_errors(data_spec), progress=reporter, **training,
+            errors=test_errors(data_spec), progress=reporter, **training,
         )  # fmt: skip
     if not team.first:
         return
@@ -138,19 +139,6 @@ def command(
         say(f"{team.processes} processes trained it together")
     if out is not None:
         say(f"wrote {out}/")
-
-
-def _test_errors(spec: str) -> tuple[float, float] | None:
-    """The error rates of the test labels of a project's data, as its answers measured them; None if
-    they are unknown, and for other data."""
-    from simkit.orders.project import Project
-    from simkit.planning.evidence import project_folder
-
-    home = project_folder(spec) if Path(spec).is_file() else None
-    if home is None:
-        return None
-    project = Project.read(home)
-    return project.test_errors(project.states)
 
 
 def _labels(file: Path, spec: str) -> simkit.PartialLabels:

@@ -93,8 +93,8 @@ def backbone(
         except (OSError, RuntimeError) as error:
             raise BadInput(
                 f"{sets[text].url} could not be downloaded ({str(error) or type(error).__name__}); "
-                "fetch it elsewhere and give the file as weights (in a project: weights = "
-                '"FILE" in project.toml)'
+                "fetch it elsewhere and give the file as weights (in a project, write weights = "
+                '"FILE" in its project.toml and in each grid-*.toml)'
             ) from None
     else:
         path = readable(weights or kind.own_weights, "the weights of a network")  # type: ignore[arg-type]

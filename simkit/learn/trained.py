@@ -47,8 +47,9 @@ _FACTS = ("thresholds_from", "thresholds_how", "scored")
 VAL, CROSS_FITTED = "val", "cross-fitting"  # the images that determine thresholds
 # What sets thresholds, for messages about a model without them.
 SETS_THRESHOLDS = (
-    "simkit train --report chooses them on the val split or, for heads without one, on training "
-    "images with labels of nearly all classes"
+    "to get them, train it again by the same simkit train command with --report, which chooses "
+    "them on the val split or, for heads without one, on training images with labels of nearly all "
+    "classes"
 )
 FEW_PRESENT = 10  # a threshold from fewer present labels is called uncertain
 

@@ -60,7 +60,7 @@ from simkit.orders.rounds import round_of
 from simkit.orders.who_errs import price_of
 from simkit.planning import pilot as pilots
 from simkit.planning.answers import FILE as ANSWERS
-from simkit.planning.evidence import OF_PROJECT, joined
+from simkit.planning.evidence import OF_PROJECT, joined, project_folder
 from simkit.planning.pilot import PilotPlan
 from simkit.quantities import spelled_rates
 from simkit.registry import Positive, Share, build, setting, settle
@@ -230,6 +230,16 @@ def first_round(project: Project, order: Order, split: str, plan: PilotPlan | No
     budget = project.budget if plan is None else None
     first = round_of(settings, order, budget=budget, largest=plan is None)
     return dataclasses.replace(order, rounds=(first,))
+
+
+def test_errors(spec: str) -> Errors | None:
+    """The error rates of the test labels of a project's data (`Project.test_errors`); None for
+    other data."""
+    home = project_folder(spec) if Path(spec).is_file() else None
+    if home is None:
+        return None
+    project = Project.read(home)
+    return project.test_errors(project.states)
 
 
 def order_of(folder: Path, files: Sequence[Path]) -> Path:

@@ -243,19 +243,25 @@ def on_new_images(ap: Array, counts: LabelCounts, errors: Errors | None = None) 
 def in_words(scored: Mapping[str, Any]) -> str:
     """The mAP that training recorded in a model (`Trained.scored`)."""
     expected = Interval(scored["expected"], scored["low"], scored["high"], 1)
-    about, by = "", 100 * (scored["expected"] - scored.get("as_true", scored["expected"]))
+    about = ""
     if (errors := scored.get("errors")) is not None:
-        missed, reported = (f"{rate:.1%}" for rate in errors)
-        rates = f"errors of these labels ({missed} of present classes missed, {reported} of absent "
-        about = f"; {rates}ones reported) make mAP look {abs(by):.1f} points too "
-        about += "low" if by > 0 else "high"
-        if not by:
-            about = f"; not corrected for {rates}ones reported), which do not explain it"
+        by = scored["expected"] - scored["as_true"]
+        about = f"; {correction_in_words((errors[0], errors[1]), by)}"
     return (
         f"{100 * scored['map']:.1f} mAP over {scored['classes']:,} classes on "
         f"{scored['images']:,} images (split {scored['split']}); expected on new images: "
         f"{expected.ends}{about}"
     )
+
+
+def correction_in_words(errors: Errors, by: float) -> str:
+    """By how much mAP in [0, 1] was corrected for these errors of the labels."""
+    missed, reported = (f"{rate:.1%}" for rate in errors)
+    rates = f"errors of these labels ({missed} of present classes missed, {reported} of absent ones"
+    if not by:
+        return f"not corrected for {rates} reported), which do not explain it"
+    way = "low" if by > 0 else "high"
+    return f"{rates} reported) make mAP look {100 * abs(by):.1f} points too {way}"
 
 
 def _angle(score: float) -> float:

@@ -26,7 +26,7 @@ from simkit.progress import Progress, silent
 from simkit.registry import short
 from simkit.results.report import Image, Page, Readable, Section, Table, look, points, svg_source
 from simkit.results.statistics import Interval
-from simkit.results.test_split import on_new_images
+from simkit.results.test_split import Errors, correction_in_words, on_new_images
 from simkit.study.sources import StudyData
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Evaluation(Readable):
         labels; of a hierarchy, those without children.
     expected
         mAP on many new images of the same kind, with its 95 % interval: mAP measured on few images
-        is too high. The labels are taken as true.
+        is too high. Labels whose `errors` are unknown are taken as true.
     precision, recall
         Means over these classes at the model's thresholds, in [0, 1]. Precision is of the classes
         that are predicted at least once; nan if none is.
@@ -70,6 +70,11 @@ class Evaluation(Readable):
         A sentence about classes without an AP; "" if all have one.
     data, model
         The images and the model in a few words.
+    errors
+        Shares of present classes that the labels miss, and of absent ones that they report, for
+        which `expected` is corrected; None: unknown.
+    as_true
+        The expected mAP without this correction.
     """
 
     map: float
@@ -85,6 +90,8 @@ class Evaluation(Readable):
     data: str
     model: str
     thresholds: str
+    errors: Errors | None
+    as_true: float
     _pictures: Sequence[tuple[Pictures, int]] = ()
 
     @property
@@ -118,7 +125,7 @@ class Evaluation(Readable):
         return {
             **_plain(pd.DataFrame([means]))[0], "images": len(self.scores), "data": self.data,
             "model": self.model, "thresholds_from": self.thresholds_from,
-            "left_out": self.left_out, "by_class": _plain(self.by_class.reset_index()),
+            "left_out": self.left_out, "errors": self.errors, "by_class": _plain(self.by_class.reset_index()),
             "mistakes": _plain(self.mistakes.drop(columns="row")),
         }  # fmt: skip
 
@@ -129,10 +136,13 @@ class Evaluation(Readable):
         how = f"chosen on {self.thresholds}" if self.thresholds_from else (
             f"0 for each, probability 1/2, as the model has none: {SETS_THRESHOLDS}"
         )  # fmt: skip
-        few = ", as mAP measured on few images is too high" * (self.map - expected.mean > TOO_HIGH)
+        few = ", as mAP measured on few images is too high" * (self.map - self.as_true > TOO_HIGH)
+        labels = "the labels are taken as true, as their errors are unknown"
+        if self.errors is not None:
+            labels = correction_in_words(self.errors, expected.mean - self.as_true)
         answers = [
             ("mAP", f"{points(self.map)} on these images. Expected on new images: {expected.ends}"
-             f"{few}."),
+             f"{few}; {labels}."),
             ("At thresholds", f"precision {points(self.precision)}, recall "
              f"{points(self.recall)}. Means over classes; thresholds {how}."),
             ("Data", self.data), ("Model", self.model),
@@ -235,6 +245,7 @@ def evaluate(
     backbone: nn.Module | None = None,
     unreadable: Literal["stop", "skip"] = "stop",
     device: str = "auto",
+    errors: Errors | None = None,
     progress: Progress = silent,
 ) -> Evaluation:
     """Evaluate a trained model on labelled images.
@@ -251,6 +262,9 @@ def evaluate(
         not trained.
     backbone, unreadable, device, progress
         As in `predict`.
+    errors
+        Shares of present classes that the labels miss, and of absent ones that they report: the
+        expected mAP is that on true labels. None: they are taken as true.
 
     Returns
     -------
@@ -276,7 +290,7 @@ def evaluate(
         trained, data, split=split, backbone=backbone, unreadable=unreadable, device=device,
         progress=progress,
     )  # fmt: skip
-    return evaluated(trained, data, scores, split)
+    return evaluated(trained, data, scores, split, errors=errors)
 
 
 def has_labels(data: Dataset, split: str | None) -> bool:
@@ -297,8 +311,9 @@ def check_labelled(model: Trained, data: Dataset, split: str | None) -> None:
 
 
 def evaluated(
-    model: Trained, data: Dataset, scores: pd.DataFrame, split: str | None = None
-) -> Evaluation:
+    model: Trained, data: Dataset, scores: pd.DataFrame, split: str | None = None,
+    *, errors: Errors | None = None,
+) -> Evaluation:  # fmt: skip
     """The evaluation of a model whose scores on a data set `predict` returned."""
     names, parts = _splits(data, scores, split)
     leaves = {data.classes[c] for c in data.leaves}
@@ -321,18 +336,19 @@ def evaluated(
     where = data.name if names == [*parts] else f"{data.name}, {' and '.join(names)}"
     labels.check(where, "evaluate on more images, with present and absent labels (1 and 0)")
     by_class = _by_class(model, frame, shown, counted, labels)
-    scored = by_class[by_class["ap"].notna()]
+    scored, ap = by_class[by_class["ap"].notna()], by_class["ap"].to_numpy()
     settings = model.history.settings
     network = settings.get("backbone") or "features of an unnamed network"
     images = f"{len(frame):,} images, {labels.present.sum():,} present labels"
     return Evaluation(
-        float(scored["ap"].mean()), on_new_images(by_class["ap"].to_numpy(), labels),
+        float(scored["ap"].mean()), on_new_images(ap, labels, errors),
         metrics.mean_ap(scored["precision"]), metrics.mean_ap(scored["recall"]), by_class, frame,
         shown, counted, model.thresholds_from, labels.left_out(classes, where),
         f"{where}: {images}; mAP is over {len(scored):,} of {len(classes):,} "
         f"{'leaf ' * (data.hierarchy is not None)}classes",
         f"{short(model.method)}, {network}, trained on {settings.get('data', 'arrays')}; id "
-        f"{model.id}", thresholds_from(model.thresholds_from, model.thresholds_how), pictures,
+        f"{model.id}", thresholds_from(model.thresholds_from, model.thresholds_how), errors,
+        on_new_images(ap, labels).mean, pictures,
     )  # fmt: skip
 
 

@@ -103,6 +103,8 @@ def test_labelled_images_are_evaluated(shell, model: str, folder: str) -> None:
     assert "data:image/jpeg" in Path("m.html").read_text()
     done = shell(*how, "--details")
     assert f"mAP            {100 * facts['map']:.1f} on these images" in done.out
+    assert "the labels are taken as true" in done.out and facts["errors"] is None
+    assert "train it again by the same simkit train command with --report" in done.out
     assert "All classes and their thresholds" in done.out and done.out.endswith("wrote m.html\n")
     assert "classes that the model does not have: 1 of 3 (yak)" in done.err
     assert "classes of the model that the labels do not have: 50 of 52" in done.err

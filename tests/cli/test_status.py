@@ -144,6 +144,13 @@ def test_the_expected_map_is_that_on_true_labels(shell, project, monkeypatch) ->
     for text in (done.out, shell("status", "project").out):
         assert f"expected on new images: {100 * after['expected']:.1f} mAP" in text and said in text
         assert "not corrected" not in text
+    network = shlex.split(step.partition("--backbone")[2].partition(" --report")[0])
+    data = ("--data", "project/order1/data.toml", "--out", "all.csv", "--backbone", *network)
+    again = shell("predict", "project/model", *data)
+    assert f"Expected on new images: {100 * after['expected']:.1f} mAP" in again.out
+    assert said in again.out.replace("\n" + 15 * " ", " ")
+    facts = shell("predict", "project/model", *data, "--json").json["evaluation"]
+    assert facts["expected"] == pytest.approx(after["expected"]) and facts["errors"] == [0.02, 0.01]
 
 
 def test_a_pilot_is_compared_and_then_planned_with(shell, tmp_path) -> None:

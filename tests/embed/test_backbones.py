@@ -159,7 +159,10 @@ def test_a_download_that_fails_is_one_sentence(monkeypatch: pytest.MonkeyPatch) 
         raise OSError("no route to host")
 
     monkeypatch.setattr(ResNet18_Weights, "get_state_dict", get_state_dict)
-    with pytest.raises(BadInput, match=r"no route to host.*give the file as weights.*project.toml"):
+    with pytest.raises(
+        BadInput,
+        match=r"no route to host.*give the file as weights.*project.toml and in each grid-",
+    ):
         backbone("resnet18", "imagenet")
 
 
