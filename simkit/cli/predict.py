@@ -69,12 +69,10 @@ def command(
         or .txt.
     """
     from simkit.data.dataset import LABELS, originals
-    from simkit.orders import project_state
-    from simkit.orders.project import test_errors
+    from simkit.orders import project, project_state
     from simkit.study.evaluation import check_labelled, evaluated, has_labels
 
     spare(out, *originals(data_spec))
-    errors = test_errors(data_spec)
     network, brought = options.network(backbone, weights), dict(options.features(features))
     unsaid = data_spec.lower().startswith("folder:") and "labels=" not in data_spec
     reason = ""
@@ -101,7 +99,7 @@ def command(
     if has_labels(data, split):
         try:
             check_labelled(trained, data, split)
-            made = evaluated(trained, data, scores, split, errors=errors)
+            made = evaluated(trained, data, scores, split, errors=project.test_errors(data_spec))
         except BadInput as error:
             if report is not None:
                 raise

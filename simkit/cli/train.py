@@ -97,8 +97,7 @@ def command(
     """
     from simkit.learn import protocols
     from simkit.learn.distributed import together
-    from simkit.orders import project_state
-    from simkit.orders.project import test_errors
+    from simkit.orders import project, project_state
     from simkit.study.trial import trial
 
     named = {"--protocol": protocol, "--size": size, "--crop": crop}
@@ -117,7 +116,7 @@ def command(
     with together() as team, _reporting(training["checkpoint"], team) as reporter:
         done = trial(
             labels, made, source, transform=transform, where=str(labels_file), settings=settings,
-            errors=test_errors(data_spec), progress=reporter, **training,
+            errors=project.test_errors(data_spec), progress=reporter, **training,
         )  # fmt: skip
     if not team.first:
         return

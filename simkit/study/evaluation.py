@@ -125,7 +125,8 @@ class Evaluation(Readable):
         return {
             **_plain(pd.DataFrame([means]))[0], "images": len(self.scores), "data": self.data,
             "model": self.model, "thresholds_from": self.thresholds_from,
-            "left_out": self.left_out, "errors": self.errors, "by_class": _plain(self.by_class.reset_index()),
+            "left_out": self.left_out, "errors": self.errors,
+            "by_class": _plain(self.by_class.reset_index()),
             "mistakes": _plain(self.mistakes.drop(columns="row")),
         }  # fmt: skip
 
