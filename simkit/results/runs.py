@@ -211,24 +211,25 @@ def split_errors(tables: Sequence[pa.Table]) -> tuple[list[pa.Table], pa.Table]:
 
 
 class Kept(NamedTuple):
-    """What an interrupted comparison keeps: finished jobs, and finished trainings of the others."""
+    """What an interrupted comparison keeps: finished jobs, and all finished trainings."""
 
     jobs: int
     finished: int
     trainings: int
 
     def __str__(self) -> str:
-        others = f" and {numbered(self.trainings, 'training')} of the others" * (self.trainings > 0)
-        one = self.finished + self.trainings == 1 or (self.jobs == 1 and not self.trainings)
-        verb = "is" if one else "are"
-        return f"{self.finished:,} of {numbered(self.jobs, 'job')}{others} {verb} finished"
+        verb = "is" if self.trainings == 1 else "are"
+        jobs = f"{self.finished:,} of {numbered(self.jobs, 'job')}"
+        return f"{numbered(self.trainings, 'training')} ({jobs}) {verb} finished"
 
 
 def kept(folder: str | PathLike[str]) -> Kept:
-    """What is finished of the comparison under way in a folder."""
-    keys, bundles = job_store.under_way(Path(folder))["keys"], Path(folder) / "bundles"
-    others = [key for key in keys if not job_store.finished(bundles, key)]
-    trainings = sum(len(job_store.trainings(bundles, key, *SCHEMAS)) for key in others)
+    """What is finished of the comparison under way in a folder, the sweep included."""
+    folder = Path(folder)
+    keys = job_store.under_way(folder)["keys"]
+    others = [key for key in keys if not job_store.finished(folder / "bundles", key)]
+    trainings = sum(len(job_store.trainings(folder / "bundles", key, *SCHEMAS)) for key in others)
+    trainings += sum(len(job.table) for job in _finished(folder, {"keys": keys}))
     return Kept(len(keys), len(keys) - len(others), trainings)
 
 

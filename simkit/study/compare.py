@@ -501,7 +501,7 @@ class _Work:
             failures = [*swept.sentences(self.sweep), *unscored]
             planned_jobs = jobs(self.grid, self.data, chosen)
             code_notes += self._other_code(planned_jobs)
-        self._begin(planned_jobs)
+        self._begin([*self.sweep, *planned_jobs])
         share = self._share(planned_jobs)
 
         def advance(done: int, of: int) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from simkit.history import versions
 from simkit.results import runs
-from simkit.study import worker
+from simkit.study import compare, worker
 from tests.cli.test_quickstart import photographs
 
 GRID = """
@@ -171,9 +171,25 @@ def test_an_interrupted_comparison_says_what_is_kept(shell, monkeypatch) -> None
     monkeypatch.setattr("simkit.study.compare.finish", interrupted)
     done = shell("compare", "grid.toml", "--workers", 1)
     assert done.code == 130 and re.search(
-        r"simkit: interrupted; 0 of 1 job is finished and kept in runs; the same call or .*\n$",
+        r"simkit: interrupted; 0 trainings \(0 of 1 job\) are finished and kept in runs; the .*\n$",
         done.err,
     )
+
+
+def test_the_sweep_of_an_interrupted_comparison_is_counted(shell, monkeypatch) -> None:
+    done, finish = [], compare.finish
+
+    def interrupted(share, *others):
+        if done:
+            raise KeyboardInterrupt
+        done.extend(share)
+        return finish(share, *others)
+
+    Path("grid.toml").write_text(GRID.replace('"rpa"', "").replace('"ignore"', ""))
+    monkeypatch.setattr(compare, "finish", interrupted)
+    told = shell("compare", "grid.toml", "--fair", "--workers", 1).err
+    trainings = sum(job.runs for job in done)
+    assert f"interrupted; {trainings} trainings (1 of 2 jobs) are finished and kept" in told
 
 
 def interrupted_after_two():
@@ -197,7 +213,7 @@ def test_finished_trainings_of_an_interrupted_job_are_not_repeated(shell, monkey
     monkeypatch.setattr(worker, "train_stack", interrupted)
     done = shell(*command, "runs")
     kept = sum(trained)
-    said = f"0 of 1 job and {kept} trainings of the others are finished"
+    said = f"{kept} trainings (0 of 1 job) are finished"
     assert f"interrupted; {said} and kept in runs; the same call or command" in done.err
     shown = shell("show", "runs")
     assert shown.code == 2 and said in shown.err
