@@ -53,7 +53,9 @@ def errs(state: OrderState) -> dict[str, str]:
                          f"with {other}{''.join(among[:MOST_CLASSES])}")  # fmt: skip
     folder = quote(str(state.order.folder))
     return {
-        who: f"{name[who]} errs more often {case}; look at these answers, or set them aside: "
+        who: f"{name[who]} errs more often {case}; look at the answers of {who} in "
+        f"{folder}/votes.csv, or set all {state.people['answers'][who]:,} of {name[who]} aside, "
+        "which opens their questions again and leaves them out of the measured errors: "
         f"simkit receive {folder} --without {quote(name[who])}"
         for who, case in cases.items()
     }
