@@ -278,9 +278,10 @@ def _print_answer(
         )
         if (rest := bill.dollars * (N / asked - 1)) <= left:
             everything = f"simkit order --next {quote(str(order.folder))} --images {N}"
-            rows["Or all"] = (
-                f"The other {N - asked:,} images, for about {exact_money(rest)} more: {everything}"
-            )
+            price = exact_money(bill.dollars + rest)
+            if (most := _most(project, order)) is not None:
+                price += f", at most {exact_money(most.dollars * N / asked)}"
+            rows["Or all"] = f"All {N:,} images: {price} in total; later, with {everything}"
     if pages := page.named(order.round_folder):
         rows["People"] = f"They answer the page in a browser: {pages}"
     say(f"What to label first, for ${project.budget:,.15g}")

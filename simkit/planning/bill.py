@@ -61,7 +61,11 @@ class BillLine:
 def bill_of(plan: Decision) -> tuple[BillLine, ...]:
     """Bill of the order, of later rounds, of the pilot and of the labels so far, in cents."""
     found = list[BillLine]()
-    for lines in ([*_order(plan)], [*_before(plan)]):
+    before = [*_before(plan)]
+    if plan.spent is not None:  # what answers really cost, in the parts of the price list
+        times = plan.spent / math.fsum(line.dollars for line in before)
+        before = [replace(line, dollars=times * line.dollars) for line in before]
+    for lines in ([*_order(plan)], before):
         cents = quantities.in_cents(line.dollars for line in lines)
         found += (replace(one, dollars=cost) for one, cost in zip(lines, cents, strict=True))
     return tuple(found)

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
+from scipy.stats import binom, binomtest
 
 from simkit import quantities
 from simkit.annotate.prices import Prices
@@ -43,12 +44,11 @@ FIRST_ROUND = 0.1  # of the order, for each of two label options
 MEASURED_FOR, TELLING = 0.25, 0.15
 LEAST_MEASURED = 0.02  # of the order
 CORRELATED = 0.3  # least correlation of outcome and final gain; less is sampling noise
-NO_CHANCE = 0.005  # of reaching a target: it is then left out of the choice
 TEST_NOISE = 0.007  # standard deviation of a measured mAP
 FEWER = 1.3  # times as many labels for each image in the smallest size: trust is low
 MOST_REASONS = 3
 TARGETS = 100  # budgets at which a purchase for a target is sought
-HELD = 0.75  # coverage is close to nominal if a backtest holds in this share of the cells
+MEANT = 0.9  # probability of the printed range
 LEAST_SIZES = 3  # measured sizes of a backtest, which predicts the largest from the others
 
 
@@ -321,7 +321,7 @@ def choose(
     loses at most half a point on average over the paired samples, where samples without a loss
     count as 0, against the best and against the best complete labels: an uncertain difference is
     not a tie. With a target the choice is the cheapest that reaches it with the required
-    probability.
+    probability; where none does, that without a target.
 
     Parameters
     ----------
@@ -344,12 +344,10 @@ def choose(
     target, reached, sufficient = project.target, None, order
     if target is not None:
         sufficient = [one for one in order if one.reaches(target) >= project.confidence]
-        reached = bool(sufficient)
-        likely = max(order, key=lambda one: (one.reaches(target), one.median))
-        if not sufficient and likely.reaches(target) < NO_CHANCE:
+        if not sufficient:
             without = choose(every, replace(project, target=None), at_hand=at_hand)
             return replace(without, reached=False)
-        chosen = sufficient[0] if sufficient else likely
+        reached, chosen = True, sufficient[0]
     else:
         good = [*_as_good(order, every, best)] or [best]
         chosen = next((one for one in good if added(one, at_hand) > LOSS - 1e-9), good[0])
@@ -436,10 +434,10 @@ def next_measurement(choice: Choice) -> tuple[Candidate, float] | None:
     The outcome of a smaller purchase of the chosen option, or of one of the next two, predicts by
     linear regression over the samples the final lead of each of these two over the choice. The
     option changes if a lead of more than 1 point is then expected. None if no purchase of up to a
-    quarter of the order has a probability of 15 % or more, and for targets.
+    quarter of the order has a probability of 15 % or more, and for a target that is reached.
     """
     rivals = choice.rivals[:2]
-    if choice.reached is not None or not rivals:
+    if choice.reached or not rivals:
         return None
     gains = np.stack([rival.map - choice.chosen.map for rival in rivals])
     spread, mean = gains.std(axis=1), gains.mean(axis=1)
@@ -499,14 +497,18 @@ def narrowed(part: Candidate, chosen: Candidate, curves: Curves) -> float:
 
 
 def planned(curves: Curves, project: Request) -> tuple[Choice, tuple[Candidate, ...]]:
-    """The choice of a project and its present order."""
+    """The choice of a project and its present order; without its target if none reaches it."""
     # The cheapest purchase that reaches a target, to a few per cent of its price.
     steps: list[float] = []
     if project.target is not None:
         steps = np.geomspace(project.dollars / 1000, project.dollars, TARGETS)[:-1].tolist()
     every = candidates(curves, project, budgets=steps)
     choice = choose(every, project, at_hand=curves.at_hand)
-    return in_rounds(choice, curves, project)
+    choice, order = in_rounds(choice, curves, project)
+    if choice.reached is False:  # none does, or none in rounds
+        choice, order = planned(curves, replace(project, target=None))
+        choice = replace(choice, reached=False)
+    return choice, order
 
 
 def in_rounds(
@@ -668,6 +670,21 @@ class Backtest:
     held: float
     error: float
 
+    @property
+    def hits(self) -> int:
+        return round(self.held * self.cells)
+
+    @property
+    def too_narrow(self) -> bool:
+        """Whether fewer intervals hold than 90 % of them would by chance (one-sided p < 5 %)."""
+        return bool(binom.cdf(self.hits, self.cells, MEANT) < 0.05)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % interval of the share of intervals that hold (Clopper and Pearson)."""
+        low, high = binomtest(self.hits, self.cells).proportion_ci(0.95)
+        return float(low), float(high)
+
 
 def backtest(
     evidence: Evidence, purchases: Mapping[LabelOption, PriceCurve], *, seed: int = 0
@@ -723,7 +740,6 @@ class Trust:
         of_order = [] if chosen is None else _of_order(chosen, curves)
         low, high = (0.0, 0.0) if said is None else np.quantile(said, [0.05, 0.95]).tolist()
         tested = Backtest(0, 1.0, 0.0) if backtest is None or chosen is None else backtest
-        held = f"{tested.held * tested.cells:.0f} of {tested.cells}"
         problems: list[tuple[int, str, str]]
         # Severity, 0 to 2, a sentence, and a remedy without labels: of the runs, then of the order.
         problems = [
@@ -741,8 +757,9 @@ class Trust:
              f"the data {evidence.grid.get('data')} cannot be opened here, so counts come from "
              "class frequencies alone", ""),
             *of_order[:3],
-            (tested.held < HELD,
-             f"in only {held} tests, smaller parts of the pilot predicted its largest", ""),
+            (tested.too_narrow,
+             f"the range is too narrow: in the pilot, {tested.hits} of {tested.cells} such ranges "
+             f"contained the measured mAP instead of {MEANT:.0%}", ""),
             (bool(evidence.unscored),
              f"mAP leaves out {len(evidence.unscored)} of "
              f"{len(evidence.unscored) + len(pool.scored)} classes, which no test image shows, or "
@@ -753,7 +770,7 @@ class Trust:
         problems.sort(key=lambda row: -row[0])
         # Nothing else holds if labels are wrong, so what is unknown about errors comes first.
         option = curves.trained[0] if chosen is None else chosen.option
-        problems.insert(0, _unknown_errors(option, curves))
+        problems.insert(0, (*_unknown_errors(option, curves), ""))
         if test.limit is not None:  # one reason more
             problems.insert(0, (2, (
                 "with such errors of the test labels no model could measure more than "
@@ -795,18 +812,18 @@ def _of_order(chosen: Candidate, curves: Curves) -> list[tuple[int, str, str]]:
     ]  # fmt: skip
 
 
-def _unknown_errors(option: LabelOption, curves: Curves) -> tuple[int, str, str]:
-    """Severity, what is unknown about the annotators' errors or their effect, and the remedy."""
+def _unknown_errors(option: LabelOption, curves: Curves) -> tuple[int, str]:
+    """Severity, and what is unknown about the annotators' errors or their effect: errors that are
+    stated leave no more unknown than those that are not."""
     if not option.habits.perfect or (curves.errors and not any(curves.errors)):
-        return 0, "", ""
+        return 0, ""
+    so = ", so mAP is that of an order without any" * curves.evidence.true_labels
     if curves.errors is None:
-        return 1, "the annotators' errors are unknown (state them with --errors)", ""
-    text = "the effect of annotators' errors was not measured (see Assumptions in --details)"
-    if curves.evidence.true_labels:
-        text += ", so mAP is that of an order without any"
+        return 1, f"the annotators' errors are unknown{so} (state them with --errors)"
     rates = [max(float(f"{rate:.1g}"), 0.001) for rate in curves.errors]
-    mend = f"Add `errors = [{rates}]` to the grid and compare again"
-    return (1 + curves.evidence.true_labels) * (not curves.evidence.levels), text, mend
+    mend = f"to measure it, add `errors = [{rates}]` to the grid and compare again"
+    text = f"the effect of annotators' errors was not measured{so} ({mend})"
+    return int(not curves.evidence.levels), text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -829,6 +846,8 @@ class Decision:
         likely to.
     staff
         The annotators.
+    spent
+        What the project has paid so far, in dollars; None: by the prices of the plan.
     expected
         Median and 90 % interval of the expected mAP of earlier rounds' labels; None without any.
     day
@@ -847,6 +866,7 @@ class Decision:
     unpriced: tuple[str, ...]
     staff: Staff
     command: str
+    spent: float | None = None
     expected: tuple[float, float, float] | None = None
     supposed: tuple[tuple[float, Candidate], ...] = ()
     day: date = field(default_factory=quantities.today)

@@ -56,14 +56,17 @@ class Plan(Decision, Readable):
         return Frame(self.html())
 
     def _budgets(self) -> list[float]:
-        """Up to BUDGETS budgets of two significant digits, from the smallest purchase to complete
-        labels of everything, with that of this plan; with a target only the latter."""
+        """Up to BUDGETS budgets of two significant digits, from the last below which nothing is
+        worth buying to complete labels of everything, with that of this plan; with a target only
+        the latter."""
         own = self.project.dollars
         if self.project.target is not None:
             return [own]
         every = choose.candidates(self.curves, replace(self.project, dollars=choose.UNLIMITED))
         complete = [one.dollars for one in every if one.option.complete]
-        ends = min(one.dollars for one in every), max(complete or [one.dollars for one in every])
+        worth = [one.dollars for one in every if self.gain_of(one) > choose.LOSS - 1e-9]
+        all_ = [one.dollars for one in every]
+        ends = max(0.9 * min(worth or all_), min(all_)), max(complete or all_)
         steps = [_two_digits_up(budget) for budget in np.geomspace(*ends, BUDGETS).tolist()]
         steps[int(np.abs(np.log(np.array(steps) / own)).argmin())] = own
         return sorted({*steps})
@@ -217,7 +220,8 @@ def plan(
         project=project, evidence=evidence, curves=curves, choice=choice, order=order,
         paid=paid, backtest=backtest(evidence, purchases, seed=seed), prices=listed,
         measurement=choose.next_measurement(choice), unpriced=unpriced,
-        staff=staff, expected=expected, supposed=tuple(_supposed(curves, project)),
+        staff=staff, spent=None if received is None else received.paid,
+        expected=expected, supposed=tuple(_supposed(curves, project)),
         command=plan_page.command(
             *evidence.folders, budget=money, images=project.images,
             target=project.target, confidence=confidence if reach else None,

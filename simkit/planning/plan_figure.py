@@ -61,7 +61,7 @@ class Chart:
 
     lines: tuple[CurveSeries, ...]
     chosen: Mark
-    budget: float
+    budget: float | None  # None: drawn by a slider
     alt: str
     target: float | None = None
     today: float | None = None
@@ -114,7 +114,8 @@ def _rulers(axes: Axes, chart: Chart) -> None:
     if chart.instead is None:
         axes.plot(spent, map, "D", ms=11, mfc="white", mec=_STYLES[0][0], mew=3, zorder=6,
                   label="chosen", clip_on=False)  # fmt: skip
-    axes.axvline(chart.budget, color=INK, lw=1, zorder=2, label="budget")
+    if chart.budget is not None:
+        axes.axvline(chart.budget, color=INK, lw=1, zorder=2, label="budget")
     for name, value, dashes in (("target", chart.target, (4, 3)), ("today", chart.today, (1, 2))):
         if value is None:
             continue
@@ -134,11 +135,12 @@ def _rulers(axes: Axes, chart: Chart) -> None:
                   xycoords="axes fraction", textcoords="offset points")  # fmt: skip
     # Positions are fractions of the width and height of the axes.
     (place, _), (x, y) = axes.transAxes.inverted().transform(
-        axes.transData.transform([(chart.budget, low), (spent, map)])
+        axes.transData.transform([(chart.budget or spent, low), (spent, map)])
     )
-    axes.annotate(f"budget {dollars(chart.budget)}", (place, 1), xytext=(0, 3),
-                  xycoords="axes fraction", textcoords="offset points",
-                  ha="right" if place > 0.5 else "left", va="bottom")  # fmt: skip
+    if chart.budget is not None:
+        axes.annotate(f"budget {dollars(chart.budget)}", (place, 1), xytext=(0, 3),
+                      xycoords="axes fraction", textcoords="offset points",
+                      ha="right" if place > 0.5 else "left", va="bottom")  # fmt: skip
     left, above = x > 0.5, y < 0.8  # above its line where there is room
     label = axes.annotate(marked_as(chart.chosen, chart.instead), (spent, map),
                           xytext=(-10 if left else 10, 10 if above else -10), zorder=7,

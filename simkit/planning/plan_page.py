@@ -6,7 +6,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from operator import attrgetter
 from pathlib import Path
@@ -24,8 +24,8 @@ from simkit.planning.choose import (
     Candidate,
     Decision,
     alternatives,
+    choose,
     narrowed,
-    planned,
 )
 from simkit.planning.evidence import OF_PROJECT, Array, LabelOption, Pair
 from simkit.planning.plan_figure import Chart, CurveSeries, marked_as
@@ -41,6 +41,7 @@ KNOWN_TO = 5.0  # points of mAP on the test images, at 95 % confidence
 SUPPOSED = 0.02  # of the test labels are wrong, where their errors are unknown
 FOR_TESTS = 0.1  # of the images, which a purchase of all leaves for testing where mAP is uncertain
 LEAST_TESTS = 0.15  # of the half-width of mAP: test labels that take less are not worth a round
+UNFINISHED = 0.05  # of the runs are missing: the comparison is finished first
 MAYBE = 0.1  # probability from which on another method is recommended as well
 STEPS = 16  # purchases per line, at least
 DRAWN = 3  # other label options in the figure
@@ -73,6 +74,7 @@ def command(*words: str, **options: Any) -> str:
 
 def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
     """What to buy, what to expect of it, how far to trust this, and where the money goes."""
+    step = _step(plan)
     if plan.purchase_needed:
         yield "Spend", _text("spend", plan)
         yield "Expect", _expect(plan)
@@ -81,17 +83,20 @@ def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
         yield "Trust", _trust(plan)
         yield "Next step", _next(plan)
         yield "mAP", _meaning(plan)
-        if plan.in_rounds:
+        if plan.in_rounds or step.first:
             yield "Later", _text("later", plan)
         yield "Money", _money(plan)
         yield "Train", _train(plan)
         if needs := _needs(plan):
             yield "Needs", needs
+        elif assumed := _assumed(plan):
+            yield "Comparison", assumed
     else:
         score, with_what, _ = _at_hand(plan)
         best = max(plan.chosen, plan.choice.best, key=plan.gain_of)
         gain = max(plan.gain_of(best), 0.0)
-        yield "Spend", f"nothing: {_tried(plan)}"
+        what = f"{dollars(step.dollars)} on {step.bought}" if step.dollars else "nothing"
+        yield "Spend", f"{what}: {_tried(plan)}"
         yield "Expect", f"{points(score)} mAP on new images, with {with_what}."
         if plan.said is not None:
             yield "Range", _range(plan, plan.said)
@@ -106,20 +111,16 @@ def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
         yield from _target(plan)
         yield "Trust", _trust(plan)
         yield "Next step", _next(plan)
-        yield "Left", f"{dollars(plan.left)}. {why} {_paid(plan)}"
+        yield "Left", f"{dollars(plan.left - step.dollars)}. {why} {_paid(plan)}"
 
 
 def _target(plan: Decision) -> Iterator[tuple[str, str]]:
-    """What would reach a target that the plan misses, and the plan without it."""
+    """The chance of a target that the plan misses, what would reach it, and one in reach."""
     if not plan.missed:
         return
-    choice, order = planned(plan.curves, replace(plan.project, target=None))
-    other = replace(plan, project=replace(plan.project, target=None), choice=choice, order=order)
-    one, without = other.chosen, "nothing is bought"
-    if other.purchase_needed:
-        without = f"{dollars(one.dollars)} on {described(plan, one)}, {points(one.median)} mAP"
+    chance = max(one.reaches(plan.project.target or 0) for one in plan.choice.every)
     yield "Target", render(TEXTS["target"], {
-        "plan": plan, "without": without, "mend": _mend_target(plan),
+        "plan": plan, "chance": f"{chance:.0%}", "mend": _mend_target(plan),
         "most": f"{MOST_TIMES * plan.evidence.pool.images:,.0f}",
     })  # fmt: skip
 
@@ -152,16 +153,17 @@ def what_if(
             "label": marked_as(mark, instead),
         })  # fmt: skip
     values = {"steps": steps, "own": plans.index(plan)}
-    return _chart(plan, every), WhatIf(tuple(page(other) for other in plans), values)
+    chart = _chart(plan, every)
+    if len(plans) > 1:
+        chart = replace(chart, budget=None)
+    return chart, WhatIf(tuple(page(other) for other in plans), values)
 
 
 def _range(plan: Decision, map: Array) -> str:
-    """The range, and how many such ranges contained the mAP that was measured in the pilot."""
-    test, held = plan.backtest, ""
-    if test is not None:
-        number = f"{test.held * test.cells:.0f} of {test.cells}"
-        held = f" ({number} such ranges in the pilot contained the measured mAP)"
-    return f"{_band(map)} mAP with 90% probability{held}."
+    """The range, and whether such ranges were too narrow in the pilot."""
+    if plan.purchase_needed and plan.backtest is not None and plan.backtest.too_narrow:
+        return f"{_band(map)} mAP; too narrow for the 90% probability that it is meant to have."
+    return f"{_band(map)} mAP with 90% probability."
 
 
 def _band(map: Array) -> str:
@@ -207,11 +209,12 @@ def _so_far(plan: Decision) -> Iterator[tuple[str, str]]:
 
 
 def _text(name: str, plan: Decision) -> str:
-    """The text "spend" on the present order, or "later" on what may follow a first round."""
+    """The text "spend" on what is bought now, or "later" on what may follow it."""
     chosen, received = plan.chosen, plan.evidence.received
     done = plan.day_after(plan.work("now"))
-    return render(TEXTS[name], {
-        "plan": plan, "chosen": chosen, "bought": described(plan, chosen),
+    values = {
+        "plan": plan, "chosen": chosen, "step": _step(plan), "amounts": _split_budget(plan),
+        "bought": described(plan, chosen),
         "parts": [
             (dollars(math.fsum(line.dollars for line in plan.bill if line.part == letter)),
              described(plan, one))
@@ -221,8 +224,9 @@ def _text(name: str, plan: Decision) -> str:
         "more": received is not None and received.option == chosen.option,
         "workers": chosen.option.habits.workers, "people": chosen.answers.number,
         "hours": plan.work("now"), "done": done and _day(done),
-        "all_hours": plan.work("now", "later"), "all_done": plan.done and _day(plan.done),
-    })  # fmt: skip
+        "all_done": plan.done and _day(plan.done),
+    }  # fmt: skip
+    return render(TEXTS[name], values | {"remarks": render(TEXTS["remarks"], values)})
 
 
 def _day(day: date) -> str:
@@ -254,13 +258,22 @@ def _needs(plan: Decision) -> str:
     return render(TEXTS["needs"], values)
 
 
+def _assumed(plan: Decision) -> str:
+    """Why a comparison may prefer a scheme whose assumed model the plan does without."""
+    models = {
+        option.part.name: model for option in plan.curves.purchases
+        if (model := _search(plan, option)) is not None
+    }  # fmt: skip
+    return render(TEXTS["assumed"], {"models": models, "scores": any(models.values())})
+
+
 def _expect(plan: Decision) -> str:
     chosen, target = plan.chosen, plan.project.target
     before, after = round(plan.so_far, 3), round(chosen.median, 3)
     return render(TEXTS["expect"], {
         "plan": plan, "chosen": chosen, "before": points(before),
         "more": points(abs(after - before)) + (" more" if after >= before else " less"),
-        "rounds": plan.in_rounds,
+        "rounds": plan.in_rounds or _step(plan).first, "amounts": _split_budget(plan),
         "chance": None if target is None else f"{chosen.reaches(target):.0%}",
     })  # fmt: skip
 
@@ -309,20 +322,22 @@ def _meaning(plan: Decision) -> str:
 def _money(plan: Decision) -> str:
     """Where the budget goes, and why money is left."""
     most, budget = MOST_TIMES * plan.evidence.pool.images, plan.project.dollars
+    amounts = _split_budget(plan)
     return render(TEXTS["money"], {
-        "plan": plan, "most": f"{most:,.0f}",
-        "unspent": plan.project.target is None and plan.left > 0.02 * budget,
+        "plan": plan, "most": f"{most:,.0f}", "amounts": amounts,
+        "unspent": not plan.choice.reached and amounts[2] > 0.02 * budget,
         "better": plan.choice.best.dollars > 1.02 * plan.chosen.dollars,
         "beyond": plan.project.images is None or plan.project.images > most, "paid": _paid(plan),
     })  # fmt: skip
 
 
 def _paid(plan: Decision) -> str:
-    received = plan.evidence.received
-    if received is not None and received.paid is not None:
-        return f"Paid before: {dollars(received.paid)}."
-    listed = "" if plan.evidence.project is None else f", at {plan.prices.name} prices"
-    return f"Paid before{listed}: {dollars(plan.cost('before'))}."
+    how = "" if plan.staff.wage is None else ", at the wage of the price list itself"
+    if plan.spent is not None:
+        how = ""
+    elif plan.evidence.project is not None:
+        how = f", at {plan.prices.name} prices"
+    return f"Paid before{how}: {dollars(plan.cost('before'))}."
 
 
 def _at_hand(plan: Decision) -> tuple[float, str, str]:
@@ -361,8 +376,61 @@ def _trust(plan: Decision) -> str:
     return text
 
 
+@dataclass(frozen=True)
+class _Step:
+    """The next step: its kind, and what a smaller purchase before the order buys and costs."""
+
+    kind: str
+    bought: str = ""
+    dollars: float = 0.0
+
+    @property
+    def first(self) -> bool:
+        """Whether it comes before the order, and then all is planned again."""
+        return bool(self.bought) or self.kind in ("finish", "backbone", "remedy")
+
+
+def _step(plan: Decision) -> _Step:
+    """The first step that applies."""
+    evidence, home, tests = plan.evidence, plan.evidence.project, better_tests(plan)
+    if evidence.missing[0] > UNFINISHED:
+        return _Step("finish")
+    if evidence.stand_in_backbone:
+        return _Step("backbone")
+    if tests is not None and (home or (plan.purchase_needed and not plan.in_rounds)):
+        bought = f"{tests['images']:,} more test image{'s' * (tests['images'] != 1)}"
+        if "answers" in tests:
+            bought = "a further answer to every question about the test images"
+        to_buy = _Step("tests", bought, round(tests["dollars"] + 0.005 - 1e-9, 2))
+        if home:
+            return to_buy
+    else:
+        to_buy = None
+    if not plan.purchase_needed:
+        return _Step("at hand")
+    if plan.trust.remedy:
+        return _Step("remedy")
+    if home or plan.in_rounds:
+        return _Step("status" if home else "round")
+    if to_buy is not None and to_buy.dollars <= plan.project.dollars:
+        return to_buy
+    if plan.measurement is not None and not plan.chosen.answers.again:
+        one, _ = plan.measurement
+        return _Step("measure", described(plan, one), one.dollars)
+    return _Step("order")
+
+
+def _split_budget(plan: Decision) -> tuple[float, float, float]:
+    """Dollars spent now, later and not at all, which add up to the budget."""
+    step, budget = _step(plan), plan.project.dollars
+    now, later = plan.cost("now"), plan.cost("later")
+    if step.first:
+        now, later = step.dollars, min(now + later, budget - step.dollars)
+    return now, later, budget - now - later
+
+
 def _next(plan: Decision) -> str:
-    (share, sentence), home, purchase = plan.evidence.missing, plan.evidence.project, ""
+    home, purchase = plan.evidence.project, ""
     if plan.measurement is not None:
         one, changes = plan.measurement
         purchase = (
@@ -370,10 +438,9 @@ def _next(plan: Decision) -> str:
             f"{plan.evidence.title(one.method)} ({changes:.0%} probability)"
         )
     return render(TEXTS["next"], {
-        "plan": plan, "chosen": plan.chosen, "home": home and quote(home), "missing": sentence,
-        "unfinished": share > 0.05, "mend": _mend_target(plan),
-        "tests": _tests_to_buy(plan), "at_hand": _at_hand(plan)[-1],
-        "rounds": plan.in_rounds, "measurement": purchase, **_first_round(plan),
+        "plan": plan, "chosen": plan.chosen, "home": home and quote(home), "step": _step(plan).kind,
+        "missing": plan.evidence.missing[1], "tests": _tests_to_buy(plan),
+        "at_hand": _at_hand(plan)[-1], "measurement": purchase, **_first_round(plan),
         "other_number": plan.chosen.answers.number != plan.curves.usual,
     })  # fmt: skip
 
@@ -496,16 +563,19 @@ def _table(title: str, rows: Iterable[dict[str, str]]) -> Table:
 
 
 def _amounts(plan: Decision) -> Table:
-    """What nothing, half the price of the plan, the plan, and the best purchase give."""
+    """What nothing, a plan for half the price, the plan, and the best purchase give."""
     total = plan.cost("now", "later")
     chosen, best = plan.chosen, plan.choice.best
-    half = [one for one in plan.choice.every if one.dollars <= chosen.dollars / 2]
+    limit = math.floor(50 * round(chosen.dollars, 2) + 1e-9) / 100
+    half = [one for one in plan.choice.every if one.dollars <= limit]
     rows = [_amount(plan, "nothing", None)]
     if plan.purchase_needed:
         if half:
-            rows.append(_amount(plan, "up to half", max(half, key=lambda one: one.median)))
+            freely = replace(plan.project, target=None)
+            one = choose(half, freely, at_hand=plan.curves.at_hand).chosen
+            rows.append(_amount(plan, f"at most {dollars(limit)}", one))
         rows.append(_amount(plan, "this plan", chosen) | {"spend": dollars(total)})
-    if plan.project.target is None and (not plan.purchase_needed or best.dollars > 1.02 * total):
+    if not plan.choice.reached and (not plan.purchase_needed or best.dollars > 1.02 * total):
         rows.append(_amount(plan, "highest mAP", best))
     return _table("What other amounts give", rows)
 
@@ -589,7 +659,7 @@ def _bill(plan: Decision, *, paid: bool = False) -> Table:
     title, wage = "", plan.prices.wage
     if not paid:
         how = "price of each" if wage is None else f"time of each, at ${wage:g} an hour"
-        title = f"Bill: questions x answers x {how}"
+        title = f"Bill{' of what follows' * _step(plan).first}: questions x answers x {how}"
     kept = [name for name in next(iter(rows), {}) if any(row[name] for row in rows)]
     if wage is None:  # the price list has no times
         kept = [name for name in kept if name != "hours"]

@@ -5,9 +5,10 @@ const root = document.currentScript.closest(".simkit-plan");
 const { steps, own } = JSON.parse(root.querySelector(".values").textContent);
 const find = (name) => root.querySelector(name);
 const controls = find(".controls"), slider = find("[name=budget]"), mark = find(".mark");
+const line = find(".budget");
 const command = find(".command"), given = command && command.textContent;
 const pages = root.querySelectorAll("template");
-controls.hidden = false;
+controls.hidden = line.hidden = false;
 
 function move() {
   const step = steps[slider.value], away = Number(slider.value) !== own;
@@ -15,8 +16,8 @@ function move() {
   slider.setAttribute("aria-valuetext", step.budget);
   find("[name=shown]").value = step.budget;
   const page = pages[slider.value].content.cloneNode(true);
-  find("dl").replaceWith(page.querySelector("dl"));
-  find(".tables").replaceWith(page.querySelector(".tables"));
+  for (const part of ["h2", "dl", ".tables"]) find(part).replaceWith(page.querySelector(part));
+  line.querySelector("b").textContent = `budget ${step.budget}`;
   const dollars = step.budget.replace(/[$,]/g, "");
   if (command) command.textContent = away ? given.replace(/--budget \S+/, `--budget ${dollars}`) : given;
   mark.hidden = !away;
@@ -29,14 +30,20 @@ function place() {
   if (!image) return;
   const [left, bottom, right, top, low, high, least, most] = image.dataset.scale.split(" ").map(Number);
   const [dollars, map] = steps[slider.value].mark;
-  const x = left + (right - left) * (Math.log10(dollars) - low) / (high - low);
+  const across = (money) => left + (right - left) * (Math.log10(money) - low) / (high - low);
+  const x = across(dollars), middle = (left + right) / 2;
   const y = bottom + (top - bottom) * (100 * map - least) / (most - least);
   // Beyond the axes only the label stands, at their end.
   const inside = [Math.min(Math.max(x, left), right), Math.min(Math.max(y, bottom), top)];
   mark.classList.toggle("beyond", steps[slider.value].nothing || inside[0] !== x || inside[1] !== y);
   mark.style.left = `${100 * inside[0]}%`;
   mark.style.bottom = `${100 * inside[1]}%`;
-  mark.classList.toggle("right", x > 0.5);
+  mark.classList.toggle("right", x > middle);
+  const end = Math.min(Math.max(across(steps[slider.value].budget.replace(/[$,]/g, "")), left), right);
+  line.style.left = `${100 * end}%`;
+  line.style.bottom = `${100 * bottom}%`;
+  line.style.height = `${100 * (top - bottom)}%`;
+  line.classList.toggle("right", end > middle);
 }
 
 slider.addEventListener("input", move);

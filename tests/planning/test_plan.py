@@ -17,6 +17,7 @@ from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
 from simkit.metrics.ap import LabelCounts
 from simkit.planning import evidence
+from simkit.planning.choose import choose
 from simkit.planning.costs import Staff, count
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import Evidence, Received
@@ -281,14 +282,19 @@ def test_what_other_amounts_give_are_plans_for_these(pilot):
     made = plan(pilot, 600, images=3_000, prices="openimages")
     (table,) = (one for one in made.page.tables if one.title == "What other amounts give")
     rows = {row[0]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
-    names = ["nothing", "up to half", "this plan", "highest mAP"]
+    limit = math.floor(50 * round(made.chosen.dollars, 2)) / 100
+    names = ["nothing", f"at most {dollars(limit)}", "this plan", "highest mAP"]
     assert list(rows) == names[: len(rows)] and len(rows) > 2
     assert rows["nothing"]["mAP"] == points(made.so_far)
     assert rows["this plan"]["mAP"] == points(made.chosen.median)
     assert rows["this plan"]["spend"] == dollars(made.cost("now", "later"))
     assert answers(made)["Spend"].startswith(f"{dollars(made.cost('now'))} on ")
-    half = [one.median for one in made.choice.every if one.dollars <= made.chosen.dollars / 2]
-    assert rows["up to half"]["mAP"] == points(max(half))
+    half = [one for one in made.choice.every if one.dollars <= limit]
+    one = choose(half, made.project, at_hand=made.curves.at_hand).chosen  # by the same rule
+    assert (rows[names[1]]["spend"], rows[names[1]]["mAP"]) == (
+        dollars(one.dollars),
+        points(one.median),
+    )
 
 
 def test_what_the_pilot_gives_does_not_depend_on_the_budget(pilot):
@@ -321,7 +327,8 @@ def test_the_mend_of_a_missed_target_works(pilot, target, budget, images):
     lowered = plan(pilot, budget, images=images, target=lower, prices="openimages")
     assert lowered.choice.reached
     without = plan(pilot, budget, images=images, prices="openimages")
-    assert f"{100 * without.chosen.median:.1f} mAP" in said
+    assert missed.chosen.dollars == without.chosen.dollars
+    assert answers(missed)["Spend"] == answers(without)["Spend"] and "best chance is" in said
 
 
 def test_a_target_out_of_reach_is_left_out_of_the_choice(pilot):
@@ -375,6 +382,11 @@ def test_missing_test_images_are_the_first_step_where_money_is_left(pilot, tmp_p
         assert (again.to_json()["test_images"] is not None) == bought
     step = answers(made)["Next step"]
     assert f"First buy {tests['images']} more test images" in step
+    said, total = answers(made), made.cost("now", "later")
+    assert said["Spend"].endswith(f"on {tests['images']} more test images, which come first.")
+    assert said["Later"].startswith(f"then about {dollars(total)} on ")
+    now, later, left = (float(x) for x in re.findall(r"\$([\d.]+)", said["Money"])[1:4])
+    assert now == pytest.approx(tests["dollars"], abs=0.01) and now + later + left == 60
     assert f"`simkit status {tmp_path}` shows the command. Then compare and plan again." in step
     target = plan(few, 20.9, images=POOL, prices="openimages", target=0.5)
     assert target.left < each and target.to_json()["test_images"] is None

@@ -423,8 +423,8 @@ TRUST = {  # changes of the evidence, of the purchase and of the back-test: grad
     "four pools": ({}, {"times": 4.0}, 1.0, "low", "are 4 times the pilot's 300"),
     "a wide range": ({}, {"map": np.linspace(0.4, 0.53, 101)}, 1.0, "medium", "12 points wide"),
     "a narrow range": ({}, {"map": np.linspace(0.4, 0.5, 101)}, 1.0, "high", ""),
-    "bent curves": ({}, {}, 0.7, "medium", "only 7 of 10 tests"),
-    "straight curves": ({}, {}, 0.75, "high", ""),
+    "bent curves": ({}, {}, 0.6, "medium", "6 of 10 such ranges"),
+    "straight curves": ({}, {}, 0.7, "high", ""),
 }
 
 
@@ -444,6 +444,20 @@ def test_trust(pilot, case):
     assert made.grade == grade and (reason in " ".join(made.reasons))
     assert bool(made.remedy) == (case == "one draw")  # more draws cost no labels
     assert len(made.reasons) == bool(reason)
+
+
+def test_ranges_that_hold_too_rarely_are_too_narrow():
+    """P(at most 23 of 30 at 90 %) is 2.6 %, and of 24 it is 7.3 %."""
+    assert Backtest(30, 23 / 30, 0.01).too_narrow and not Backtest(30, 24 / 30, 0.01).too_narrow
+    assert Backtest(30, 23 / 30, 0.01).interval == pytest.approx((0.577, 0.901), abs=1e-3)
+
+
+@pytest.mark.parametrize("errors", [None, (0.03, 0.01)])
+def test_stated_errors_do_not_lower_trust_below_unknown_ones(pilot, errors):
+    curves = curves_of(trusted(pilot))
+    curves = curves if errors is None else curves.with_errors(errors)
+    made = Trust.of(purchase("full-subset", 9, np.full(9, 0.5), times=1.0), curves, None)
+    assert (made.grade, made.remedy) == ("medium", "") and len(made.reasons) == 1
 
 
 def test_trust_in_orders_unlike_the_pilot(pilot):
