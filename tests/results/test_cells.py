@@ -274,7 +274,7 @@ def test_a_folder_is_described(tmp_path):
     assert text.endswith(f"\nFor $50, buy fpc.\nfull table: {summary}") and "others" not in text
     about = {"classes": [], "leaves": []}
     job_store.begin(tmp_path, grid="draws = 2", keys=["a", "b"], about=about)
-    assert describe(tmp_path)["unfinished"] == "0 of 2 jobs are finished"
+    assert describe(tmp_path)["unfinished"] == "0 trainings (0 of 2 jobs) are finished"
 
 
 def test_a_summary_says_first_how_settings_were_chosen_and_which_images_were_scored():
