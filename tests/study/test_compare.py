@@ -261,7 +261,7 @@ def test_an_interruption_says_what_is_kept_and_progress_goes_on_from_there(
         return train(*of, **how)
 
     monkeypatch.setattr(worker, "train_stack", interrupted)
-    kept = r"interrupted; 0 of 1 job and 2 trainings of the others are finished and kept in "
+    kept = r"interrupted; 2 trainings \(0 of 1 job\) are finished and kept in "
     with pytest.raises(KeyboardInterrupt, match=kept):
         compare(tiny(), out=tmp_path, workers=1)
     monkeypatch.setattr(worker, "train_stack", train)
