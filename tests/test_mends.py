@@ -271,7 +271,7 @@ COMMANDS = [
     mend("cost rpa.parquet --wage 0", "wage is .*, such as (15)", "--wage 0 => --wage {}"),
     mend("cost rpa.parquet --wage abc", "write (2000), (2,000) or (2k)", "abc => {0}", "abc => {1}",
          "abc => {2}"),
-    mend(f"{SIMULATE} fpc --budget 0.001", r"smallest amount costs ([\d.]+)", "0.001 => {}"),
+    mend(f"{SIMULATE} fpc --budget 0.001", r"smallest amount costs \$([\d.]+)", "0.001 => {}"),
     mend(f"{SIMULATE} fpc --budget 0.0001 --unit hours", r"\(([\d.]+) hours\)", "0.0001 => {}"),
     mend(f"{SIMULATE} rpa --budget 1 --unit hours --prices google",
          "the budget in (dollars), or use a list with times, such as (hourly)",

@@ -79,7 +79,7 @@ def test_a_plan_takes_ten_lines(scratch: None) -> None:
     low, high = plan.chosen.band
     assert 0 < low < plan.chosen.median < high < 1
     said = re.search(
-        r"Expect +([\d.]+) mAP.*Range +([\d.]+) to ([\d.]+) mAP.*\$231, they gave ([\d.]+) mAP",
+        r"It expects ([\d.]+) mAP \(([\d.]+) to ([\d.]+)\) .*\$231.* they gave ([\d.]+) mAP",
         PAGES["docs/planning.md"], re.DOTALL,
     )  # fmt: skip
     expected, least, most, measured = (float(number) / 100 for number in said.groups())
