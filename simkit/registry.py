@@ -28,7 +28,16 @@ from simkit.lazy import PACKAGES
 
 T = TypeVar("T")
 _PART = re.compile(r"([a-z0-9][a-z0-9_-]*)(?:\((.*)\))?", re.DOTALL | re.IGNORECASE)
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _hints: Any = cache(typing.get_type_hints)  # annotations are text, and slow to evaluate
+
+
+def _class_attributes(part: type) -> Iterator[str]:
+    """The names of the attributes that base classes declare for the class."""
+    for base in part.__mro__:
+        for name, kind in getattr(base, "__annotations__", {}).items():
+            if "ClassVar" in str(kind):
+                yield name
 
 
 class Registry(Generic[T]):
@@ -52,10 +61,22 @@ class Registry(Generic[T]):
             self._packages.append(package)
 
     def register(self, part: type[T]) -> type[T]:
-        """Class decorator: register `part` under its `name`."""
+        """Class decorator: register `part` under its `name`.
+
+        A class of the same name in Python replaces the one before, as in a notebook cell that runs
+        again. Raises BadInput for a name in use, or one that cannot be written, and for a class
+        that lacks an attribute of the interface.
+        """
+        here = f"{self.kind} class {part.__qualname__}"
+        for name in _class_attributes(part):
+            if not hasattr(part, name):
+                raise BadInput(f"{here} has no {name!r}; set it as the other {self.kind}s do")
         name: str = part.name  # type: ignore[attr-defined]
-        if self._found.get(name, part).__qualname__ != part.__qualname__:
-            raise RuntimeError(f"two {self.kind}s are called {name!r}")
+        if not _NAME.fullmatch(name):
+            raise BadInput(f"{here}: its name is {name!r}; write a-z, 0-9, - and _ only")
+        other = self._found.get(name, part).__qualname__
+        if other != part.__qualname__:
+            raise BadInput(f"{here}: the class {other} is called {name!r} too; choose another name")
         self._found[name] = part
         return part
 

@@ -67,13 +67,19 @@ def test_names_are_sorted_and_iterate_as_classes() -> None:
     assert parts["plain"] is Plain
 
 
-def test_a_name_is_taken_once() -> None:
-    with pytest.raises(RuntimeError, match=r"^two pieces are called 'plain'$"):
+def test_a_class_that_cannot_be_registered_is_refused_with_the_mend() -> None:
+    class Named:
+        name: ClassVar[str]
 
-        @parts.register
-        @dataclass(frozen=True)
-        class Other:
-            name: ClassVar[str] = "plain"
+    def registered(name: str) -> None:
+        parts.register(dataclass(frozen=True)(type("Other", (Named,), {"name": name})))
+
+    with pytest.raises(BadInput, match=r"class Other: the class Plain is called 'plain' too; "):
+        registered("plain")
+    with pytest.raises(BadInput, match=r"its name is 'plain-0.2'; write a-z, 0-9, - and _ only"):
+        registered("plain-0.2")
+    with pytest.raises(BadInput, match="Nameless has no 'name'; set it"):
+        parts.register(type("Nameless", (Named,), {}))
 
 
 @pytest.mark.parametrize(

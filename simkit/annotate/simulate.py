@@ -105,7 +105,13 @@ def simulate(
             "where a present class is asked for they get no label",
             stacklevel=2,
         )
-    scheme.ask(crowd if chosen is None else crowd.among(chosen), root.of("scheme", scheme.name))
+    asked = crowd if chosen is None else crowd.among(chosen)
+    made: Any = scheme.ask(asked, root.of("scheme", scheme.name))
+    if made is not None:
+        raise BadInput(
+            f"ask of {scheme.name} returns {type(made).__name__}, which would be lost; labels are "
+            "the answers to questions such as crowd.verify(images, classes): return nothing"
+        )
     settings: dict[str, Any] = {
         "scheme": schemes.spell(scheme),
         # One image (1) and all images (1.0) are different settings.

@@ -94,6 +94,11 @@ class SimulatedCrowd(Crowd):
 
     def verify(self, images: Any, classes: Any) -> Bools:
         images, classes = np.asarray(images, np.int64), np.asarray(classes, np.int64)
+        if images.ndim != 1 or images.shape != classes.shape:
+            raise BadInput(
+                f"verify was asked about images of shape {images.shape} and classes of shape "
+                f"{classes.shape}; one class for each image is expected, both of shape (n,)"
+            )
         self.rows_of(images)
         yes = self._answers(images, classes)
         self.ledger.bill("verify", images)

@@ -24,6 +24,7 @@ from pyarrow import Table
 from simkit.annotate import schemes
 from simkit.annotate.budget import assumed, free_scores
 from simkit.annotate.prices import cost
+from simkit.annotate.prices import prices as price_list
 from simkit.annotate.simulate import how_many
 from simkit.cache import cache_folder
 from simkit.data.leaks import open_checked
@@ -40,10 +41,27 @@ from simkit.results.figures.base import figures
 from simkit.results.result_tables import opened
 from simkit.study.cross_fitting import write_scores
 from simkit.study.grid import COMPLETE, REFERENCE, Grid
-from simkit.study.jobs import Job, check, choose, jobs, seconds, source_of, sweep
+from simkit.study.jobs import (
+    Job,
+    check,
+    choose,
+    jobs,
+    label_batches,
+    seconds,
+    source_of,
+    sweep,
+)  # fmt: skip
 from simkit.study.scheduler import Finished, Part, Workers, finish, gpus, stem, stored
 from simkit.study.sources import StudyData, kind_of, open_source
-from simkit.study.worker import Scored, left_out, run_bytes, scored_row, test_facts, tuning_labels
+from simkit.study.worker import (
+    Scored,
+    left_out,
+    refusals,
+    run_bytes,
+    scored_row,
+    test_facts,
+    tuning_labels,
+)  # fmt: skip
 
 EVERY = 15.0  # seconds between two pictures of a comparison under way, at least
 NAMED = 4  # schemes in a sentence about failed runs, at most
@@ -392,10 +410,11 @@ class _Work:
         source = source_of(grid)
         data = open_checked(source.data)
         none = {split: np.zeros(len(each.images), bool) for split, each in data.truth.items()}
-        self.data = open_source(
-            source, data=data, wanted=none if dry else None, progress=hooks.preparing
-        )
+        self.data = open_source(source, data=data, wanted=none, progress=hooks.preparing)
         check(grid, self.data)
+        self._check_purchases()
+        if not dry and any(each.uncomputed for each in self.data.features.values()):
+            self.data = open_source(source, data=data, progress=hooks.preparing)
         self.left_out = [left_out(self.data, split) for split in source_of(grid).splits[1:]][-1]
         job_store.check_code(self.results, workers.accept)
         by_gpu = len(gpus()) if grid.pictures and not workers.executor else 0
@@ -413,6 +432,34 @@ class _Work:
         self.draws_shown = 0
         alone = self.part is None and not (folder / "table.parquet").exists()
         self.next_preview = time.monotonic() + EVERY if alone else math.inf
+
+    def _check_purchases(self) -> None:
+        """Warn of labels that cannot be bought, before the features are computed.
+
+        Raises BadInput if no labels can be bought.
+        """
+        grid, features = self.grid, self.data.features.values()
+        lacking = any(each.uncomputed for each in features)
+        checked = {
+            batch.labels: None
+            for batch in label_batches(grid)
+            if not (batch.reference or (lacking and schemes.make(batch.scheme).needs_features))
+        }
+        job = Job(source_of(grid), (), (0,), grid, price_list(grid.prices), self.data.ids)
+        refused = refusals(checked, job, self.data)
+        reasons = []
+        for scheme in dict.fromkeys(batch.scheme for batch in refused):
+            of_scheme = {
+                batch.limit: why for batch, why in refused.items() if batch.scheme == scheme
+            }
+            limits = [str(limit) for limit in of_scheme if limit]
+            at = f" at {listed(limits, len(limits))}" if limits else ""
+            reasons.append(f"{scheme}{at}: {of_scheme[max(of_scheme)]}")
+        if len(refused) == len(grid.schemes) * len(grid.limits):
+            raise BadInput(f"no labels can be bought: {'; '.join(reasons)}")
+        if refused:
+            text = f"these runs will fail, and the others go on: {'; '.join(reasons)}"
+            warnings.warn(text, stacklevel=4)
 
     def estimate(self) -> Estimate:
         """The plan for the unfinished jobs."""

@@ -7,10 +7,10 @@ import json
 import platform
 import time
 import warnings
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,9 @@ from scipy.sparse import issparse
 
 from simkit import metrics
 from simkit.annotate.annotators import Habits
-from simkit.annotate.budget import amount_for
+from simkit.annotate.budget import Ladder, amount_for
 from simkit.annotate.prices import Cost, cost
-from simkit.annotate.simulate import simulate
+from simkit.annotate.simulate import how_many, simulate
 from simkit.data.dataset import read_spec
 from simkit.errors import BadInput
 from simkit.history import content_id, versions
@@ -374,7 +374,8 @@ class Repetition:
             self._train(runs[half:])
             return
         self.rows |= rows
-        if self.stacks is not None:  # an error here is one of the job, not of a method
+        # An error here is one of the job, not of a method.
+        if self.stacks is not None and len(rows) == len(runs):
             result = Result(_table([*rows.values()], self.job))
             job_store.save(result, self.stacks.parent, self._stem(places), STACK)
 
@@ -431,9 +432,14 @@ class Repetition:
                     means = test.of(leaves).at_thresholds(reference.of(leaves))
                     row |= {name: _number(means[name]) for name in ("precision", "recall")}
             own = [note for note in notes if getattr(note.message, "run", index) == index]
-            run_notes, last = [*run.notes, *_texts(own)], model.losses[-1]
-            if not np.isfinite(last) or last > _DIVERGED:  # the score is of a useless model
-                text = f"its training diverged, to a loss of {last:.3g}; lower lr"
+            run_notes, losses = [*run.notes, *_texts(own)], np.array(model.losses)
+            if not np.isfinite(losses[-1]):
+                if not self.job.sweep:
+                    self._fail(_useless(model, losses), run.batch, run.spec)
+                    continue
+                row["tuned_map"] = None  # never chosen
+            elif losses[-1] > _DIVERGED:  # the score is of a useless model
+                text = f"its training diverged, to a loss of {losses[-1]:.3g}; lower lr"
                 run_notes.append(f"{model.method.name}: {text}")
             rows[run.batch, run.spec] = row | {"notes": list(dict.fromkeys(run_notes))}
         return rows
@@ -490,6 +496,15 @@ class Repetition:
             # The id of the features for a head, of the initial weights for a backbone.
             "features_id": job.ids[sources.network_key(transform.size) if transform else features],
         }
+
+
+def _useless(model: Trained, losses: NDArray[np.float64]) -> BadInput:
+    """The error of a training whose loss is no number."""
+    epoch, lr = np.argmin(np.isfinite(losses)) + 1, model.history.settings["lr"]
+    return BadInput(
+        f"the training loss of {model.method.name} is {losses[-1]} from epoch {epoch} on, at a "
+        f"learning rate of {lr:g}; lower lr, or check the loss of the method"
+    )
 
 
 def left_out(data: StudyData, split: str) -> str:
@@ -568,6 +583,42 @@ def buy(batch: LabelBatch, job: Job, data: StudyData) -> PaidLabels:
     seconds = None if None in times else sum(filter(None, times))
     dollars = bill.dollars if bill else 0.0
     return PaidLabels(labels, train_bill.dollars + dollars, seconds, validation, dollars)
+
+
+def refusals(batches: Iterable[LabelBatch], job: Job, data: StudyData) -> dict[LabelBatch, str]:
+    """Why batches of labels cannot be bought, for those of a job of one draw that cannot.
+
+    A scheme is simulated once, with its smallest amount; only budgets near its price are tried.
+    """
+    part, taken = 1.0, Cost(0.0, 0.0, (), 0, job.prices.name)
+    if job.grid.validation == "complete":
+        labels = simulate(data.truth("val"), COMPLETE, **_people(job, data, "val"))
+        taken = cost(labels, job.prices.once_set_up())
+    elif job.grid.validation == "partial":  # each split gets a share of the budget
+        sizes = [data.truth(split).shape[0] for split in ("train", "val")]
+        part = min(sizes) / sum(sizes)
+    least, refused = dict[str, Cost](), dict[LabelBatch, str]()
+    for batch in batches:
+        try:
+            if batch.scheme not in least:
+                least[batch.scheme] = _least(batch, job, data)
+            if batch.limit:
+                amount, unit = batch.limit.amount
+                spent = [getattr(bill, unit) for bill in (least[batch.scheme], taken)]
+                if None in spent or part * amount < sum(spent):
+                    buy(batch, job, data)
+        except Exception as error:
+            refused[batch] = sentence(error)
+    return refused
+
+
+def _least(batch: LabelBatch, job: Job, data: StudyData) -> Cost:
+    """The bill of the smallest amount of a batch's scheme."""
+    truth = data.truth("train")
+    annotate = partial(simulate, truth, **_people(job, data, "train"))
+    shape = how_many(batch.images, truth.shape[0]), truth.shape[1]
+    with warnings_of():
+        return Ladder.of(annotate, shape, batch.scheme, job.prices).least()
 
 
 def _labelled(

@@ -39,6 +39,11 @@ def test_verified_pairs_by_hand():
     assert labels.effort.questions["verify"].tolist() == [0, 1, 1]
 
 
+def test_images_and_classes_that_are_no_pairs_are_refused():
+    with pytest.raises(BadInput, match=r"shape \(3,\) and classes of shape \(2,\); one class for"):
+        crowd_of().verify([0, 1, 2], [0, 1])
+
+
 def test_a_question_asked_twice_is_billed_twice_and_answered_alike():
     crowd = crowd_of(habits=Habits(0.5, 0.5))
     pairs = np.repeat(np.arange(3), 3), np.tile(np.arange(3), 3)

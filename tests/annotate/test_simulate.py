@@ -20,6 +20,15 @@ def test_a_scheme_is_a_value_or_its_text(truth):
     assert simulate(truth, "rpa(keep=0.3)").id == simulate(truth, make("rpa", keep=0.3)).id
 
 
+def test_a_scheme_that_returns_labels_in_place_of_asking_is_refused(truth):
+    class Returns(type(make("rpa"))):
+        def ask(self, crowd, chance):
+            return np.zeros(crowd.shape)
+
+    with pytest.raises(BadInput, match=r"ask of rpa returns ndarray, which .*: return nothing$"):
+        simulate(truth, Returns())
+
+
 @pytest.mark.parametrize(
     "form",
     [

@@ -10,8 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import simkit
+from simkit import methods
 from simkit.errors import BadInput
 from simkit.results import job_store, result_tables, runs
 from simkit.results.runs import describe
@@ -146,8 +148,15 @@ def test_levels_of_errors_that_mean_nothing_are_refused(small, values):
 def test_a_purchase_that_fails_does_not_stop_the_others(small, tmp_path, undrawn):
     # An image costs $0.37 where one asks for a class that it shows, and $0.52 where for all.
     grid = small(schemes=["single-positive", "full-subset"], budgets=[0.45, 0.5], draws=1)
+    said_before = (
+        r"^these runs will fail, .*: full-subset at \$0.45 and \$0.50: a budget of \$0.5 buys"
+    )
+    with pytest.warns(UserWarning, match=said_before):
+        module.estimate(grid, out=tmp_path)
+    assert not names(tmp_path)
     with pytest.warns(UserWarning, match="failed") as seen:
         result = compare(grid, out=tmp_path, workers=1)
+    assert re.match(said_before, str(seen[0].message))
     assert len(result.table) == 2 * 2 and len(result.reference) == 4
     why, _ = result.failures
     assert why.startswith("full-subset, budget 0.45, draw 0: ") and "raise the budget" in why
@@ -174,6 +183,19 @@ def test_one_method_that_fails_is_said_again_and_not_run_again(tiny, tmp_path, u
     assert seen == [(2, 2)] and again.failures == first.failures
 
 
+def test_a_training_whose_loss_is_no_number_has_no_score(tiny, tmp_path, undrawn, monkeypatch):
+    """Its weights may be finite, as the gradient of log(-x) is."""
+    log = lambda self, batch, out, state: torch.log(-out.logits.square()).mean((-2, -1))  # noqa: E731
+    monkeypatch.setattr(type(methods.make("an")), "loss", log)
+    with pytest.warns(UserWarning, match="2 of 4 runs failed"):
+        result = compare(tiny(methods=["an", "ignore"], draws=2), out=tmp_path, workers=1)
+    assert re.fullmatch(
+        r"rpa\(keep=0.5\), draw 0, an: the training loss of an is nan from epoch 1 on, at a "
+        "learning rate of .*; lower lr, or check the loss of the method", result.failures[0],
+    )  # fmt: skip
+    assert result.table["method"].tolist() == ["ignore"] * 2
+
+
 @pytest.mark.parametrize("reference", [True, False])
 def test_when_all_fail_there_is_no_table(small, tmp_path, reference):
     grid = small(schemes=["rpa"], methods=["full"], budgets=[10], draws=1, reference=reference)
@@ -190,6 +212,11 @@ def test_what_cannot_work_is_refused_before_anything_is_written(small, tiny, tmp
     for grid, how, words in (
         (small(images=100_000), {}, "images is 100000"),
         (tiny(schemes=["knowledge-graph"]), {}, "schemes lists 'knowledge-graph'"),
+        (
+            small(budgets=[0.01]),
+            {},
+            r"^no labels can be bought: single-positive at \$0.01: .*; fpc",
+        ),
         (tiny(pictures={"size": 32}), {}, "no images for 'train'"),
         (tiny(), {"part": "5/4"}, "part is '5/4'"),
     ):
