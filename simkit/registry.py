@@ -68,9 +68,9 @@ class Registry(Generic[T]):
         that lacks an attribute of the interface.
         """
         here = f"{self.kind} class {part.__qualname__}"
-        for name in _class_attributes(part):
-            if not hasattr(part, name):
-                raise BadInput(f"{here} has no {name!r}; set it as the other {self.kind}s do")
+        for needed in _class_attributes(part):
+            if not hasattr(part, needed):
+                raise BadInput(f"{here} has no {needed!r}; set it as the other {self.kind}s do")
         name: str = part.name  # type: ignore[attr-defined]
         if not _NAME.fullmatch(name):
             raise BadInput(f"{here}: its name is {name!r}; write a-z, 0-9, - and _ only")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -106,7 +106,8 @@ def simulate(
             stacklevel=2,
         )
     asked = crowd if chosen is None else crowd.among(chosen)
-    made: Any = scheme.ask(asked, root.of("scheme", scheme.name))
+    ask: Callable[..., Any] = scheme.ask
+    made = ask(asked, root.of("scheme", scheme.name))
     if made is not None:
         raise BadInput(
             f"ask of {scheme.name} returns {type(made).__name__}, which would be lost; labels are "

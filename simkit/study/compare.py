@@ -551,12 +551,14 @@ class _Work:
         self._begin([*self.sweep, *planned_jobs])
         share = self._share(planned_jobs)
 
-        def advance(done: int, of: int) -> None:
-            progress(sweep_runs + done, total)
-            if done < of and time.monotonic() >= self.next_preview:
+        def preview() -> None:
+            if time.monotonic() >= self.next_preview:
                 self._preview(share)
 
-        finished = finish(share, self.results, self.workers, advance)
+        def advance(done: int, of: int) -> None:
+            progress(sweep_runs + done, total)
+
+        finished = finish(share, self.results, self.workers, advance, preview)
         left = 0
         if self.part is not None:
             of_all_parts = stored(planned_jobs, self.results, self.workers.accept)

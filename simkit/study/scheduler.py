@@ -13,14 +13,16 @@ import pickle
 import re
 import signal
 import threading
+import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent import futures
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from multiprocessing.sharedctypes import RawArray
 from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import patch
@@ -42,6 +44,7 @@ Value = TypeVar("Value")
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 _PATIENCE = 20  # seconds to wait for the scheduler of a cluster
 _LOOK = 5  # seconds between looks at its workers
+_SHOW = 1.0  # seconds between two looks at the progress of jobs
 _PARTS, _LEAST = 64, 32  # parts of work on a cluster, and images in a part
 _lock = threading.Lock()
 
@@ -115,7 +118,10 @@ class Finished:
         return sentences
 
 
-def finish(jobs: Sequence[Job], folder: Path, workers: Workers, progress: Progress) -> Finished:
+def finish(
+    jobs: Sequence[Job], folder: Path, workers: Workers, progress: Progress,
+    between: Callable[[], None] = lambda: None,
+) -> Finished:  # fmt: skip
     """Run the unfinished jobs and store each result as its job ends.
 
     Local processes keep the finished stacks of their job until then; nothing else writes.
@@ -123,19 +129,21 @@ def finish(jobs: Sequence[Job], folder: Path, workers: Workers, progress: Progre
     Parameters
     ----------
     progress
-        Called with (runs done, runs).
+        Called with (runs done, runs), with local processes also during a job.
+    between
+        Called after every job but the last.
     """
     finished = stored(jobs, folder, workers.accept)
     unfinished = finished.without(jobs)
-    total = sum(job.runs for job in jobs)
-    ended = total - sum(job.runs for job in unfinished)
     local = workers.executor is None  # others may see no such folder
-    trained = {job.key: _trained(job, folder) if local else 0 for job in unfinished}
-    ended += sum(trained.values())
-    progress(ended, total)
-    work = partial(run, folder=folder) if local else run
+    trained = [_trained(job, folder) if local else 0 for job in unfinished]
+    count = _Count(jobs, unfinished, trained, progress)
+    places = {job.key: place for place, job in enumerate(unfinished)}
+    work: Callable[..., job_store.Result] = run
+    if local:
+        work = partial(_run, folder=folder, places=places)
     for job, outcome in outcomes(
-        work, unfinished, executor=workers.executor, workers=workers.count
+        work, unfinished, executor=workers.executor, workers=workers.count, told=count.under_way
     ):
         if failure := _failure(outcome, local=local):
             finished.failures[job.key] = failure
@@ -145,9 +153,48 @@ def finish(jobs: Sequence[Job], folder: Path, workers: Workers, progress: Progre
                 job_store.save(outcome, folder, job.stem)
                 for stack in job_store.stacks(folder, job.stem):
                     stack.unlink(missing_ok=True)
-        ended += job.runs - trained[job.key]
-        progress(ended, total)
+        if count.ended(places[job.key]):
+            between()
     return finished
+
+
+class _Count:
+    """Counts the trainings of jobs, and shows their number: after every job, and each second."""
+
+    def __init__(
+        self, jobs: Sequence[Job], unfinished: Sequence[Job], trained: list[int], show: Progress
+    ) -> None:
+        self.total, self.runs = sum(job.runs for job in jobs), [job.runs for job in unfinished]
+        self.before = self.total - sum(self.runs)
+        self.done = [float(number) for number in trained]  # of each unfinished job
+        self.show, self.left, self.last = show, {*range(len(self.runs))}, time.monotonic()
+        self._show()
+
+    def _show(self) -> None:
+        self.show(self.before + int(sum(self.done)), self.total)
+
+    def under_way(self, place: int, trainings: float) -> None:
+        """A job has so many finished trainings, in fractions."""
+        if place in self.left:
+            self.done[place] = max(self.done[place], trainings)
+            if time.monotonic() >= self.last + _SHOW:
+                self.last = time.monotonic()
+                self._show()
+
+    def ended(self, place: int) -> bool:
+        """A job has ended; whether others are left."""
+        self.left.discard(place)
+        self.done[place] = self.runs[place]
+        self._show()
+        return bool(self.left)
+
+
+# Tells the main process how many trainings of the job at a place are finished.
+_tell: Callable[[int, float], None] = lambda place, trainings: None  # noqa: E731
+
+
+def _run(job: Job, folder: Path, places: Mapping[str, int]) -> job_store.Result:
+    return run(job, folder, partial(_tell, places[job.key]))
 
 
 def _trained(job: Job, folder: Path) -> int:
@@ -208,6 +255,7 @@ def outcomes(
     *,
     executor: futures.Executor | None = None,
     workers: int | None = None,
+    told: Callable[[int, float], None] = lambda place, trainings: None,
 ) -> Iterator[tuple[Task, Value | Exception]]:
     """Every task with its result or its error, in the order in which they end.
 
@@ -222,7 +270,10 @@ def outcomes(
         error is BrokenProcessPool.
     workers
         Number of local processes, by default one per core; a single one is this process itself.
+    told
+        Called with the place of a task and what `work` tells of it, without an executor.
     """
+    global _tell
     count = min(workers or usable_cores(), len(tasks))
     if executor is not None:
         with _interrupts_deferred():
@@ -238,8 +289,9 @@ def outcomes(
             for future in submitted:
                 future.cancel()
     elif count > 1:
-        yield from _in_processes(work, tasks, count)
+        yield from _in_processes(work, tasks, count, told)
     else:
+        _tell = told
         for task in tasks:
             try:
                 yield task, work(task)
@@ -269,15 +321,17 @@ def _with_picklable_errors(work: Callable[[Task], Value], task: Task) -> Value:
 
 
 def _in_processes(
-    work: Callable[[Task], Value], tasks: Sequence[Task], count: int
-) -> Iterator[tuple[Task, Value | Exception]]:
+    work: Callable[[Task], Value], tasks: Sequence[Task], count: int,
+    told: Callable[[int, float], None],
+) -> Iterator[tuple[Task, Value | Exception]]:  # fmt: skip
+    ahead = RawArray("d", len(tasks))  # without a lock, which a killed process would keep
     waiting, again = deque(tasks), deque[Task]()
     while waiting or again:
         # A task whose process died runs alone: memory may have been short.
         alone, lost = not waiting, list[Task]()
         batch = deque([again.popleft()]) if alone else waiting
         busy: dict[futures.Future[Value], Task] = {}
-        with _processes(min(count, len(batch))) as (pool, starts):
+        with _processes(min(count, len(batch)), ahead) as (pool, starts):
             while busy or (batch and not lost):
                 # One task more than there are processes, so that none idles while a result is used.
                 while batch and len(busy) <= len(starts) and not lost:
@@ -286,7 +340,10 @@ def _in_processes(
                         busy[pool.submit(_with_picklable_errors, work, task)] = task
                     except BrokenProcessPool:
                         lost.append(task)
-                for future in futures.wait(busy, return_when=futures.FIRST_COMPLETED).done:
+                ended = futures.wait(busy, _SHOW, futures.FIRST_COMPLETED).done
+                for place, trainings in enumerate(ahead):
+                    told(place, trainings)
+                for future in ended:
                     task, outcome = busy.pop(future), _outcome(future)
                     if isinstance(outcome, BrokenProcessPool):
                         lost.append(task)
@@ -303,7 +360,9 @@ def _in_processes(
 
 
 @contextmanager
-def _processes(count: int) -> Iterator[tuple[futures.Executor, list[futures.Future[int]]]]:
+def _processes(
+    count: int, ahead: Any
+) -> Iterator[tuple[futures.Executor, list[futures.Future[int]]]]:
     """Local processes, each with one thread and, if there are GPUs, one of them; and their starts.
 
     They are spawned, which is the same on every platform and safe with threads, and terminated when
@@ -314,7 +373,7 @@ def _processes(count: int) -> Iterator[tuple[futures.Executor, list[futures.Futu
     for index in range(count):
         devices.put(gpus()[index % len(gpus())] if gpus() else "")
     pool = futures.ProcessPoolExecutor(
-        count, mp_context=context, initializer=_set_up, initargs=(devices,)
+        count, mp_context=context, initializer=_set_up, initargs=(devices, ahead)
     )
     try:
         with _interrupts_deferred(), patch.dict(os.environ, dict.fromkeys(_THREADS, "1")):
@@ -349,7 +408,9 @@ def gpus() -> list[str]:
     return named.split(",")[:count] if named else [str(n) for n in range(count)]
 
 
-def _set_up(devices: Any) -> None:
+def _set_up(devices: Any, ahead: Any) -> None:
+    global _tell
+    _tell = ahead.__setitem__
     # Ctrl-C reaches every process of a terminal; only the main process handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if device := devices.get():

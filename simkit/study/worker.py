@@ -7,7 +7,7 @@ import json
 import platform
 import time
 import warnings
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -171,7 +171,9 @@ class PaidLabels:
     validation_dollars: float = 0.0
 
 
-def run(job: Job, folder: Path | None = None) -> Result:
+def run(
+    job: Job, folder: Path | None = None, advance: Callable[[float], None] = lambda trainings: None
+) -> Result:
     """Buy labels, train and score; one row for each draw and method. Any executor can call this.
 
     It uses one thread, so that results are bit for bit the same for any number of processes.
@@ -182,6 +184,8 @@ def run(job: Job, folder: Path | None = None) -> Result:
     folder
         The folder of finished jobs, which keeps the finished stacks of this one until it is stored:
         after an interruption they are not trained again. None keeps nothing.
+    advance
+        Called with the number of finished trainings, in fractions, after every epoch.
 
     Raises
     ------
@@ -200,6 +204,7 @@ def run(job: Job, folder: Path | None = None) -> Result:
         data = sources.opened_as(job.source, job.ids)
         for draw in job.draws:
             repetition = Repetition(replace(job, draws=(draw,)), data, stacks)
+            repetition.advance, repetition.before = advance, len(rows)
             rows += repetition.run()
             earlier += repetition.earlier
             errors |= repetition.failures
@@ -269,6 +274,8 @@ class Repetition:
 
     def __init__(self, job: Job, data: StudyData, stacks: Path | None = None) -> None:
         self.job, self.data, self.stacks, self.earlier = job, data, stacks, 0.0
+        self.advance: Callable[[float], None] = lambda trainings: None
+        self.before = 0  # trainings of earlier draws
         self.rows: dict[tuple[LabelBatch, str], Row] = {}
         self.failures: dict[str, Exception] = {}
         self._bought: dict[LabelBatch, tuple[PaidLabels, Notes]] = {}
@@ -401,10 +408,12 @@ class Repetition:
         usual = training.settings.rate(backbone=training.transform is not None)
         chosen = (run.batch.setting(run.spec) for run in runs)
         lrs = [(setting.lr if setting else None) or usual for setting in chosen]
+        finished = self.before + len(self.rows)
         with warnings_of() as notes:
             trained = train_stack(
                 [(run.task, run.training.method) for run in runs],
                 lrs=lrs, validation=runs[0].validation, **training.options,
+                progress=lambda epoch, of: self.advance(finished + len(runs) * epoch / of),
             )  # fmt: skip
         scored: dict[str, list[Scored]] = {}
         for split in {*self.job.source.splits} - {"train"}:

@@ -94,6 +94,16 @@ def test_any_executor_and_any_number_of_workers_give_the_same_bits(small, tmp_pa
     assert repeatable(here) == repeatable(processes) == repeatable(threads)
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_progress_is_shown_within_a_job(tiny, tmp_path, undrawn, monkeypatch, workers):
+    monkeypatch.setattr(jobs, "draws_per_job", lambda each, draws: 1)
+    monkeypatch.setattr(scheduler, "_SHOW", 0.01)
+    seen, slow = [], tiny(draws=2, methods=["an", "ignore"], train={"epochs": 60})
+    compare(slow, out=tmp_path, workers=workers, hooks=Hooks(watch(seen)))
+    assert seen == sorted(seen) and seen[0][0] == 0 and seen[-1][0] == seen[-1][1]
+    assert len({*seen}) > 3  # the start, two jobs, and more
+
+
 def test_another_grid_in_the_same_folder_keeps_what_is_there(small, tmp_path, undrawn, one_each):
     compare(small(budgets=[10], draws=1), out=tmp_path, workers=1)
     seen = []
@@ -522,7 +532,7 @@ def test_of_equal_settings_one_inside_is_taken_and_failures_leave_the_rest(fair,
 def test_backbones_have_a_worker_for_each_gpu(small, tmp_path, monkeypatch, gpus, count):
     asked = []
 
-    def none_done(jobs, folder, workers, progress):
+    def none_done(jobs, folder, workers, *called):
         asked.append(workers.count)
         return Finished({}, {job.key: "not now" for job in jobs})
 
