@@ -134,6 +134,23 @@ class Habits:
         return bool(unsure or np.any(self.false_alarm))
 
     @property
+    def errors(self) -> str:
+        """How the annotators err, in words that follow "annotators"."""
+        if self.perfect:
+            return "never err"
+
+        def spread(value: Any) -> str:
+            if isinstance(value, tuple):
+                return f"{min(value):.3g} to {max(value):.3g} by class"
+            return f"{value:.3g}"
+
+        names = [*BY_CLASS, *["unsure_yes"] * bool(self.unsure_present or self.unsure_absent)]
+        values = {name: getattr(self, name) for name in names}
+        rates = ", ".join(f"{name} {spread(value)}" for name, value in values.items() if value)
+        pool = f"; a pool of {self.people} people who differ" if self.people else ""
+        return f"err ({rates}{pool})"
+
+    @property
     def perfect(self) -> bool:
         """Whether every answer agrees with the truth."""
         unsure = self.unsure_yes < 1 and np.any(self.unsure_present)

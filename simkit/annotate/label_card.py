@@ -24,7 +24,7 @@ from urllib.parse import quote
 import numpy as np
 
 from simkit.annotate import schemes
-from simkit.annotate.annotators import BY_CLASS, Habits
+from simkit.annotate.annotators import Habits
 from simkit.annotate.prices import Cost
 from simkit.annotate.schemes import Scheme
 from simkit.data.dataset import Terms
@@ -131,12 +131,6 @@ class DataSheet:
 
     def people(self) -> str:
         """The annotator model."""
-
-        def spread(value: Any) -> str:
-            if isinstance(value, tuple):
-                return f"{min(value):.3g} to {max(value):.3g} by class"
-            return f"{value:.3g}"
-
         model, bill = Habits(**self.labels.history.settings["habits"]), self.bill
         agreed = f", on which the {bill.workers} people paid for it agree" * (bill.workers > 1)
         answering = f"one answer to each question{agreed}"
@@ -149,14 +143,8 @@ class DataSheet:
             f" {self.wrong['present']:,} present and {self.wrong['absent']:,} absent labels "
             "contradict the truth."
         )
-        if model.perfect:
-            contradict *= any(self.wrong.values())
-            return f"Simulated people who never err; {answering}.{contradict}"
-        names = [*BY_CLASS, *["unsure_yes"] * bool(model.unsure_present or model.unsure_absent)]
-        values = {name: getattr(model, name) for name in names}
-        rates = ", ".join(f"{name} {spread(value)}" for name, value in values.items() if value)
-        pool = f"; a pool of {model.people} people who differ" if model.people else ""
-        return f"Simulated people who err ({rates}{pool}); {answering}.{contradict}"
+        contradict *= any(self.wrong.values()) or not model.perfect
+        return f"Simulated people who {model.errors}; {answering}.{contradict}"
 
     def biases(self) -> list[str]:
         """Biases of the labels; the first may be Markdown (the caution of the scheme)."""

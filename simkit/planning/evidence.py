@@ -400,9 +400,14 @@ class Evidence:
     @property
     def stand_in_backbone(self) -> bool:
         """Whether features of other data come from the network for `scenes`."""
-        precomputed = self.grid.get("features") or self.grid.get("pictures")
+        precomputed = _precomputed(self.grid) or self.grid.get("pictures")
         of_scenes = self.grid.get("backbone", "scenes-net") == "scenes-net"
         return of_scenes and not _drawn(self.grid) and not precomputed
+
+
+def _precomputed(grid: Mapping[str, Any]) -> bool:
+    """Whether features are given, so that no backbone of the grid is used."""
+    return bool(grid.get("features")) and not grid.get("pictures")
 
 
 def _drawn(grid: Mapping[str, Any]) -> bool:
@@ -461,6 +466,8 @@ def _check_alike(one: _Folder, other: _Folder) -> None:
             "classes": class_names(part.table), "images to label": part.ids["truth"],
             "test splits": part.ids["test"],
             **{f"{name} in their grids": part.grid.get(name) for name in _TRAINED_ALIKE},
+            # With own features earlier versions wrote the default network.
+            **({"backbone in their grids": ""} if _precomputed(part.grid) else {}),
         }
         for part in (one, other)
     ]  # fmt: skip

@@ -426,6 +426,7 @@ class _Work:
             "methods": method_facts.written(grid.trained),
             **test_facts(self.data),
             "compared": _compared(grid, self.data),
+            "paid": _paid(grid),
             "schemes": tuple(grid.schemes),
         }
         # Pictures of the work in progress; parts write none, as they would overwrite each other's.
@@ -726,10 +727,15 @@ def _compared(grid: Grid, data: StudyData) -> str:
     of = f"{asked:,} of " if asked < images else ""
     return (
         f"{grid.data}: {of}{images:,} training images and {data.truth('test').shape[0]:,} test "
-        f"images, {classes:,} class{'es' * (classes != 1)}; {features}; prices {grid.prices}; "
+        f"images, {classes:,} class{'es' * (classes != 1)}; {features}; {_paid(grid)}; "
         f"{numbered(grid.draws, 'draw')}, seed {grid.seed}; {listed(epochs, last='or')} epochs, "
         f"{scored}; simkit {versions()['simkit']}"
     )
+
+
+def _paid(grid: Grid) -> str:
+    """What decides about the price and the quality of the labels."""
+    return f"prices {grid.prices}, annotators {grid.habits.errors}"
 
 
 def _text_writer(text: str) -> Callable[[Path], object]:

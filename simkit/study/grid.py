@@ -35,6 +35,7 @@ from simkit.learn.optim import Settings
 from simkit.learn.protocols import Protocol, protocol
 from simkit.registry import Positive, Range, Share, build, convert, setting, settle, split_sum
 from simkit.results.cells import FULL, Budget
+from simkit.study.sources import SCENES_NET
 
 DEMO = Path(__file__).with_name("demo.toml")
 MOST = 10_000  # draws, or trainings of a sweep: more are a typing error and take minutes to plan
@@ -232,7 +233,7 @@ class Grid:
     schemes: Sequence[str] = setting(..., 'from `simkit list schemes`: "fpc(search=random)"')
     methods: Sequence[str] = setting(..., 'from `simkit list methods`: "ll-r(delta=0.2)+boostlu"')
     data: str = setting("scenes", "data set, as in `--data`; methods are scored on its test split")
-    backbone: str = setting("scenes-net", "frozen network that computes the features")
+    backbone: str = setting(SCENES_NET, "frozen network that computes the features")
     weights: str = setting("", "its file, if the name alone does not determine it")
     features: Mapping[str, str] = setting(
         dict,
@@ -306,6 +307,8 @@ class Grid:
             fine = isinstance(path, str | os.PathLike)
             _expect(fine, f"features.{split}", path, "the path of a file or folder")
         put("features", {split: os.fspath(path) for split, path in self.features.items()})
+        if self.features and not self.pictures and self.backbone == SCENES_NET:
+            put("backbone", "")  # no network computes features
         how_many(self.images, sys.maxsize)  # the number of images is not known yet
         if isinstance(self.settings, str | os.PathLike):
             with reading(self.settings, "settings (TOML)", "compare again") as file:

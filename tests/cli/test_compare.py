@@ -252,8 +252,8 @@ def test_what_failed_stays_on_disk(shell) -> None:
     told = Path("runs/summary.md").read_text()
     assert told.startswith(
         "# Comparison\n\nscenes:images=150,val=20,test=100: 150 training images and 100 test "
-        "images, 52 classes; features of scenes-net; prices coco-tagging; 2 draws, seed 0; "
-        f"2 epochs, the last is scored; simkit {versions()['simkit']}\n"
+        "images, 52 classes; features of scenes-net; prices coco-tagging, annotators never err; "
+        f"2 draws, seed 0; 2 epochs, the last is scored; simkit {versions()['simkit']}\n"
     )
     assert "# Failed\n\n4 of 12 runs failed" in told
     assert told.count("full and 1 other run: method 'full' needs complete labels, but ") == 2

@@ -262,7 +262,10 @@ def test_a_folder_of_features_stands_for_its_splits(tmp_path, monkeypatch):
     folders = {split: str(Path("f", split)) for split in ("test", "train")}
     monkeypatch.chdir(tmp_path)
     grid = Grid.load(written(tmp_path, 'schemes = ["fpc"]\nmethods = ["an"]\nfeatures = "f"\n'))
-    assert grid.features == folders == Grid.of(SMALL | {"features": "f"}).features
+    assert (
+        grid.backbone == ""
+        and grid.features == folders == Grid.of(SMALL | {"features": "f"}).features
+    )
     assert Grid.of(tomllib.loads(grid.to_toml())) == grid
 
 

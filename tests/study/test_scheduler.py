@@ -208,7 +208,7 @@ def test_a_job_that_kills_its_process_is_named_and_the_rest_is_kept(tiny, tmp_pa
 
 
 def test_what_another_version_computed_is_not_taken(tiny, tmp_path, monkeypatch):
-    def elsewhere(job, folder):
+    def elsewhere(job, *how):
         (row,) = rows_of(run(job))
         made = json.loads(row["environment"]) | {"torch": "1.0", "numpy": "2.9"}
         return Result(runs.to_table([row | {"environment": json.dumps(made)}]))

@@ -19,6 +19,7 @@ from simkit.results.figures.base import Facets, Figure, Panels, register, split
 from simkit.results.figures.style import INK, PALE, Look, fold, label, looks, over_draws, palette
 from simkit.results.result_tables import failures
 from simkit.results.statistics import BOOTSTRAP_FROM
+from simkit.results.summary import assumptions
 
 Kind = Literal["scheme", "method"]
 PANELS = "panels by scheme or by method; the other is shown as lines"
@@ -158,7 +159,14 @@ class CostCurve(Figure):
                 marks.ticks_at(axes, values, price)
         panels.labels(f"{unit} of annotation, log axis", SCORE)
         hidden = base.not_shown(runs["method"].nunique() - len(methods))
-        return panels.finish("mAP over the cost of annotation", over_draws(points["draws"]), hidden)
+        paid = table.attrs.get("paid", "")
+        return panels.finish(
+            "mAP over the cost of annotation",
+            f"{paid[:1].upper()}{paid[1:]}." if paid else "",
+            *(f"{text}." for text in assumptions(table)),
+            over_draws(points["draws"]),
+            hidden,
+        )
 
 
 @register

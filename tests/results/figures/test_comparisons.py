@@ -8,6 +8,7 @@ from simkit import figures
 from simkit.errors import BadInput
 from simkit.results import runs
 from simkit.results.figures.style import looks
+from simkit.results.result_tables import opened
 from tests.results import planted, planted_classes
 from tests.results.figures.made import caption, legend, named_lines
 from tests.results.figures.test_every_table import check_picture
@@ -129,7 +130,12 @@ def test_an_ablation_says_where_a_base_and_runs_are_missing() -> None:
 
 
 def test_cost_curves_rise_from_budget_to_budget() -> None:
-    drawn = panels(figures.make("cost-curve")(planted.table()))
+    table = opened(planted.table())
+    table.attrs |= {"paid": "prices hourly, annotators never err", "assumes": ("fpc assumes",)}
+    drawing = figures.make("cost-curve")(table)
+    told = "Prices hourly, annotators never err. fpc assumes. Bands: "
+    assert caption(drawing).startswith(told)
+    drawn = panels(drawing)
     assert list(drawn) == planted.SCHEMES
     lines = named_lines(drawn["fpc"])
     assert list(lines)[-2:] == ["LL-R + BoostLU", "Full labels, $1,650"]
