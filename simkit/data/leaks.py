@@ -9,7 +9,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import lru_cache, partial
 from itertools import combinations
 from pathlib import Path
 
@@ -106,6 +106,13 @@ def _same_pixels(files: list[_File], asked: str) -> list[list[_File]]:
 
 
 def _pixels(path: Path) -> object:
+    file = path.stat()
+    return _pixels_of(path, file.st_size, file.st_mtime_ns)
+
+
+@lru_cache(maxsize=_FEW)
+def _pixels_of(path: Path, size: int, changed: int) -> object:
+    """The content of a file as it is now: one process often opens the same data set again."""
     try:
         return exact(path)
     except BadInput:  # reported when the image is read

@@ -113,6 +113,7 @@ class TestSplit:
     erring: float = 0.0
     limit: float | None = None
     _fit: _Fit | None = field(default=None, repr=False, compare=False)
+    _supposed: dict[Errors, TestSplit] = field(default_factory=dict, repr=False, compare=False)
 
     @staticmethod
     def of(
@@ -203,10 +204,13 @@ class TestSplit:
         """The same measurements, if the labels of test split and pool had these error rates."""
         if (fit := self._fit) is None:
             return self
+        if errors in self._supposed:
+            return self._supposed[errors]
         counts = LabelCounts(fit.shown, fit.images - fit.shown)
         pool = fit.total - fit.images
         shares = (fit.labelled * fit.total - fit.shown) / max(pool, 1)
-        return TestSplit.of(fit.images, counts, fit.ap, shares, pool, errors=errors)
+        supposed = TestSplit.of(fit.images, counts, fit.ap, shares, pool, errors=errors)
+        return self._supposed.setdefault(errors, supposed)
 
     def certainty(self, images: int, errors: Errors) -> float:
         """Half-width of the 95 % interval of mAP on true labels, in points, of a test split of so
@@ -291,6 +295,7 @@ class _Fit:
     labelled: Array
     total: int
     errors: Errors
+    _by_errors: dict[Errors, Array] = field(default_factory=dict)  # a page asks for few, often
 
     @property
     def scored(self) -> NDArray[np.bool_]:
@@ -390,10 +395,13 @@ class _Fit:
         return float((true / np.maximum(seen, APARTNESS))[0])
 
     def _on_many(self, errors: Errors) -> Array:
+        if errors in self._by_errors:
+            return self._by_errors[errors]
         seen = (1 - errors[0]) * self.shares + errors[1] * (1 - self.shares)
         mixtures = _mixtures(self.shares, errors)
         ap = [_many(_above(_RANKS, *m), s) for m, s in zip(mixtures, seen.tolist(), strict=True)]
-        return _by_degrees(self.part, np.stack(ap))
+        self._by_errors[errors] = on_many = _by_degrees(self.part, np.stack(ap))
+        return on_many
 
 
 def _mixtures(shares: Array, errors: Errors) -> list[tuple[float, float]]:
