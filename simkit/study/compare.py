@@ -50,6 +50,7 @@ from simkit.study.jobs import (
     seconds,
     source_of,
     sweep,
+    tried_at,
 )  # fmt: skip
 from simkit.study.scheduler import Finished, Part, Workers, finish, gpus, stem, stored
 from simkit.study.sources import StudyData, kind_of, open_source
@@ -455,7 +456,10 @@ class _Work:
             }
             limits = [str(limit) for limit in of_scheme if limit]
             at = f" at {listed(limits, len(limits))}" if limits else ""
-            reasons.append(f"{scheme}{at}: {of_scheme[max(of_scheme)]}")
+            why = of_scheme[max(of_scheme)]
+            if grid.tuning is not None and (middle := tried_at(grid)) in of_scheme:
+                why += f" (settings are tried at {middle}, so {scheme} fails at all budgets)"
+            reasons.append(f"{scheme}{at}: {why}")
         if len(refused) == len(grid.schemes) * len(grid.limits):
             raise BadInput(f"no labels can be bought: {'; '.join(reasons)}")
         if refused:

@@ -283,8 +283,7 @@ def sweep(grid: Grid, data: StudyData) -> list[Job]:
     setting to try. Empty without tuning."""
     if grid.tuning is None:
         return []
-    middle = grid.limits[len(grid.limits) // 2]
-    ordered = []
+    middle, ordered = tried_at(grid), []
     for batch in label_batches(grid):
         if (batch.reference and not batch.errors) or batch.limit == middle:
             tried = {spec: _tried(grid, spec) for spec in batch.methods}
@@ -292,6 +291,11 @@ def sweep(grid: Grid, data: StudyData) -> list[Job]:
                 several = {m: each[index] for m, each in tried.items() if index < len(each)}
                 ordered.append(batch.with_settings(several))
     return _jobs(grid, data, ordered, (SWEEP,))
+
+
+def tried_at(grid: Grid) -> Budget:
+    """The budget at which settings are tried: the middle one."""
+    return grid.limits[len(grid.limits) // 2]
 
 
 def choose(tried: Sequence[Job], done: Mapping[str, Result]) -> tuple[Choices, list[str]]:

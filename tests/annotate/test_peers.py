@@ -136,17 +136,22 @@ def test_two_people_alone_cannot_say_who_errs():
 
 
 def test_third_votes_tell_who_of_two_errs():
-    # Workers 0 and 1 differ on ten questions; worker 2 is with 0 on all but the last `two`.
-    question, worker = np.repeat(np.arange(10), 3), np.tile([0, 1, 2], 10)
-    early = worker < 2
+    def found(two: int, of: int = 10) -> list[WorseWorker]:
+        """Workers 0 and 1 differ on `of` questions; 2 is with 0 on all but the last `two`."""
+        question, worker = np.repeat(np.arange(of), 3), np.tile([0, 1, 2], of)
+        yes = np.array([[1, 0, 1]] * (of - two) + [[1, 0, 0]] * two, bool)
+        votes = votes_of(question, worker, yes.ravel(), people=3, classes=2)
+        return worse_of_pairs(votes, worker < 2)
 
-    def found(two: int) -> list[WorseWorker]:
-        yes = np.array([[1, 0, 1]] * (10 - two) + [[1, 0, 0]] * two, bool)
-        return worse_of_pairs(votes_of(question, worker, yes.ravel(), people=3, classes=2), early)
-
-    # All 10 have the probability 1 / 1024, and 9 or more 11 / 1024; the bound is 1 / 300.
+    # All 10 have the probability 1 / 1024, and 9 or more 11 / 1024. Of six tests the four about one
+    # class, with at most 5 questions, cannot be significant, so the bound is 1 / 150 over 2.
     assert found(0) == [WorseWorker(1, 0, None, 10, 10)]
     assert found(1) == found(5) == []
+    assert found(0, of=9) == [WorseWorker(1, 0, None, 9, 9)]  # 1 / 512
+    assert found(0, of=8) == []  # 1 / 256
+    assert found(1, of=12) == [WorseWorker(1, 0, None, 11, 12)]  # 1 / 315
+    # 1 / 478; with 8 questions a class is significant at the bound of one test, but not of two.
+    assert found(2, of=16) == [WorseWorker(1, 0, None, 14, 16)]
 
 
 def test_people_who_are_equally_good_are_not_named_by_third_votes():

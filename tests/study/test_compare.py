@@ -163,6 +163,9 @@ def test_a_purchase_that_fails_does_not_stop_the_others(small, tmp_path, undrawn
     )
     with pytest.warns(UserWarning, match=said_before):
         module.estimate(grid, out=tmp_path)
+    tuned = dataclasses.replace(grid, budgets=(0.45, 0.5, 5), fair=True)
+    with pytest.warns(UserWarning, match=r"at \$0.50, so full-subset fails at all budgets\)$"):
+        module.estimate(tuned, out=tmp_path)
     assert not names(tmp_path)
     with pytest.warns(UserWarning, match="failed") as seen:
         result = compare(grid, out=tmp_path, workers=1)
