@@ -229,11 +229,6 @@ def money(dollars: float) -> str:
     return f"${dollars:,.2f}" if cents else f"${dollars:,.0f}"
 
 
-def full_money(dollars: float) -> str:
-    """A sum to the cent, and whole dollars without cents: $0, $12.50, $1,250."""
-    return exact_money(dollars).removesuffix(".00")
-
-
 def percent(share: float) -> str:
     """A share of the whole: 15 %, or less than 1 %."""
     return "less than 1 %" if share < 0.01 else f"{100 * share:.0f} %"
@@ -253,8 +248,12 @@ def short_money(dollars: float) -> str:
 
 
 def exact_money(dollars: float, *, sign: str = "$") -> str:
-    """A sum to the cent, as on a bill: $1,250.00; sign: "" where the column or text names it."""
-    return f"{sign}{dollars:,.2f}"
+    """A sum to the cent, and whole dollars without cents: $0, $12.50, $1,250.
+
+    sign: "" for a column that names it, where all sums have cents.
+    """
+    text = f"{sign}{dollars:,.2f}"
+    return text.removesuffix(".00") if sign else text
 
 
 def in_cents(amounts: Iterable[float]) -> list[float]:

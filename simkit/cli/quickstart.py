@@ -284,7 +284,7 @@ def _print_answer(
             rows["Or all"] = f"All {N:,} images: {price} in total; later, with {everything}"
     if pages := page.named(order.round_folder):
         rows["People"] = f"They answer the page in a browser: {pages}"
-    say(f"What to label first, for ${project.budget:,.15g}")
+    say(f"What to label first, for {exact_money(project.budget)}")
     say("")
     for name, text in rows.items():
         say(f"{name:<11}{text}")

@@ -96,7 +96,7 @@ class Plan(Decision, Readable):
         values = {
             "budget": self.project.dollars, "images": self.project.images, "target": target,
             "purchase_needed": self.purchase_needed, "today": self.so_far,
-            "test_images": plan_page.better_tests(self) if self.evidence.project else None,
+            "test_images": self.better_tests if self.evidence.project else None,
             "zero_shot": self.evidence.zero_shot,
             "wrong": self.wrong, "errors": self.curves.errors, "searched": self.candidates_right,
             "supposed": [{"wrong": rate, **_values(one)} for rate, one in self.supposed],
@@ -208,10 +208,8 @@ def plan(
     )  # fmt: skip
     purchases, unpriced = _priced(evidence, listed)
     tested = backtest(evidence, purchases, seed=seed)
-    curves = Curves(
-        evidence, purchases, seed=seed, errors=rates, usual=listed.workers,
-        widening=1.0 if tested is None else tested.widening,
-    )  # fmt: skip
+    curves = Curves(evidence, purchases, seed=seed, errors=rates, usual=listed.workers,
+                    widening=tested.widening if tested else 1.0)  # fmt: skip
     expected = None
     if received is not None:
         expected = tuple(np.quantile(curves.expected(received), [0.5, 0.05, 0.95]).tolist())

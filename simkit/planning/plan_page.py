@@ -6,7 +6,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from operator import attrgetter
 from pathlib import Path
@@ -17,8 +17,10 @@ import numpy as np
 
 from simkit.history import versions
 from simkit.planning.answers import Answers
-from simkit.planning.bill import BillLine
+from simkit.planning.bill import BillLine, times_listed
 from simkit.planning.choose import (
+    CENT,
+    KNOWN_TO,
     LOSS,
     MOST_TIMES,
     Candidate,
@@ -37,14 +39,11 @@ from simkit.results.report import Page, Section, Table, WhatIf, code, dollars, p
 TEXTS = tomllib.loads(Path(__file__).with_name("plan.toml").read_text("utf-8"))
 OTHERS = 3  # label options besides that of the plan
 BETTER = "chance of 1 point more mAP than this plan"
-KNOWN_TO = 5.0  # points of mAP on the test images, at 95 % confidence
 SUPPOSED = 0.02  # of the test labels are wrong, where their errors are unknown
-FOR_TESTS = 0.1  # of the images, which a purchase of all leaves for testing where mAP is uncertain
-LEAST_TESTS = 0.15  # of the half-width of mAP: test labels that take less are not worth a round
-UNFINISHED = 0.05  # of the runs are missing: the comparison is finished first
 MAYBE = 0.1  # probability from which on another method is recommended as well
 STEPS = 16  # purchases per line, at least
 DRAWN = 3  # other label options in the figure
+NOTED = 1.1  # times the listed price: what answers cost is mentioned
 WORDS = {"plan", "for", "purchase", "method"}  # columns of text in tables of purchases
 
 
@@ -56,7 +55,7 @@ def page(plan: Decision) -> Page:
     return Page(
         title,
         (*_so_far(plan), *_answer(plan)),
-        tables=(_amounts(plan), _other_labels(plan), _supposed(plan)), bill=_bill(plan),
+        tables=(_amounts(plan), _supposed(plan)), bill=_bill(plan),
         details=tuple(_details(plan)), chart=_chart(plan), command=plan.command,
         trust=plan.trust.grade, about=", ".join(filter(None, [plan.day.isoformat(), about])),
     )  # fmt: skip
@@ -74,7 +73,7 @@ def command(*words: str, **options: Any) -> str:
 
 def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
     """What to buy, what to expect of it, how far to trust this, and where the money goes."""
-    step = _step(plan)
+    step = plan.step
     if plan.purchase_needed:
         yield "Spend", _text("spend", plan)
         yield "Expect", _expect(plan)
@@ -86,16 +85,13 @@ def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
         if plan.in_rounds or step.first:
             yield "Later", _text("later", plan)
         yield "Money", _money(plan)
-        yield "Train", _train(plan)
         if needs := _needs(plan):
             yield "Needs", needs
-        elif assumed := _assumed(plan):
-            yield "Comparison", assumed
     else:
         score, with_what, _ = _at_hand(plan)
         best = max(plan.chosen, plan.choice.best, key=plan.gain_of)
         gain = max(plan.gain_of(best), 0.0)
-        what = f"{dollars(step.dollars)} on {step.bought}" if step.dollars else "nothing"
+        what = f"{dollars(step.dollars)} on {_before(plan)}" if step.dollars else "nothing"
         yield "Spend", f"{what}: {_tried(plan)}"
         yield "Expect", f"{points(score)} mAP on new images, with {with_what}."
         if plan.said is not None:
@@ -206,7 +202,8 @@ def _text(name: str, plan: Decision) -> str:
     chosen, received = plan.chosen, plan.evidence.received
     done = plan.day_after(plan.work("now"))
     values = {
-        "plan": plan, "chosen": chosen, "step": _step(plan), "amounts": _split_budget(plan),
+        "plan": plan, "chosen": chosen, "step": plan.step, "amounts": plan.amounts,
+        "before": _before(plan),
         "bought": described(plan, chosen),
         "parts": [
             (dollars(math.fsum(line.dollars for line in plan.bill if line.part == letter)),
@@ -266,7 +263,7 @@ def _expect(plan: Decision) -> str:
     return render(TEXTS["expect"], {
         "plan": plan, "chosen": chosen, "before": points(before),
         "more": points(abs(after - before)) + (" more" if after >= before else " less"),
-        "rounds": plan.in_rounds or _step(plan).first, "amounts": _split_budget(plan),
+        "rounds": plan.in_rounds or plan.step.first, "amounts": plan.amounts,
         "chance": None if target is None else f"{chosen.reaches(target):.0%}",
     })  # fmt: skip
 
@@ -315,7 +312,7 @@ def _meaning(plan: Decision) -> str:
 def _money(plan: Decision) -> str:
     """Where the budget goes, and why money is left."""
     most, budget = MOST_TIMES * plan.evidence.pool.images, plan.project.dollars
-    amounts = _split_budget(plan)
+    amounts = plan.amounts
     return render(TEXTS["money"], {
         "plan": plan, "most": f"{most:,.0f}", "amounts": amounts,
         "unspent": not plan.choice.reached and amounts[2] > 0.02 * budget,
@@ -330,7 +327,17 @@ def _paid(plan: Decision) -> str:
         how = ""
     elif plan.evidence.project is not None:
         how = f", at {plan.prices.name} prices"
-    return f"Paid before{how}: {dollars(plan.cost('before'))}."
+    text, times = f"Paid before{how}: {dollars(plan.cost('before'))}.", times_listed(plan)
+    if times > NOTED and plan.purchase_needed:
+        ahead = times * plan.cost("now", "later")
+        text += (
+            f" That is {times:.1f} times the listed price, at which this plan is made; at this "
+            f"rate {dollars(plan.cost('now', 'later'))} become {dollars(ahead)}."
+        )
+        if ahead > plan.project.dollars + CENT:
+            enough = math.floor(plan.project.dollars / times)
+            text += f" To stay within the budget, plan with `--budget {enough}`."
+    return text
 
 
 def _at_hand(plan: Decision) -> tuple[float, str, str]:
@@ -369,57 +376,15 @@ def _trust(plan: Decision) -> str:
     return text
 
 
-@dataclass(frozen=True)
-class _Step:
-    """The next step: its kind, and what a smaller purchase before the order buys and costs."""
-
-    kind: str
-    bought: str = ""
-    dollars: float = 0.0
-
-    @property
-    def first(self) -> bool:
-        """Whether it comes before the order, and then all is planned again."""
-        return bool(self.bought) or self.kind in ("finish", "backbone", "remedy")
-
-
-def _step(plan: Decision) -> _Step:
-    """The first step that applies."""
-    evidence, home, tests = plan.evidence, plan.evidence.project, better_tests(plan)
-    if evidence.missing[0] > UNFINISHED:
-        return _Step("finish")
-    if evidence.stand_in_backbone:
-        return _Step("backbone")
-    if tests is not None and (home or (plan.purchase_needed and not plan.in_rounds)):
-        bought = f"{tests['images']:,} more test image{'s' * (tests['images'] != 1)}"
-        if "answers" in tests:
-            bought = "a further answer to every question about the test images"
-        to_buy = _Step("tests", bought, round(tests["dollars"] + 0.005 - 1e-9, 2))
-        if home:
-            return to_buy
-    else:
-        to_buy = None
-    if not plan.purchase_needed:
-        return _Step("at hand")
-    if plan.trust.remedy:
-        return _Step("remedy")
-    if home or plan.in_rounds:
-        return _Step("status" if home else "round")
-    if to_buy is not None and to_buy.dollars <= plan.project.dollars:
-        return to_buy
-    if plan.measurement is not None and not plan.chosen.answers.again:
-        one, _ = plan.measurement
-        return _Step("measure", described(plan, one), one.dollars)
-    return _Step("order")
-
-
-def _split_budget(plan: Decision) -> tuple[float, float, float]:
-    """Dollars spent now, later and not at all, which add up to the budget."""
-    step, budget = _step(plan), plan.project.dollars
-    now, later = plan.cost("now"), plan.cost("later")
-    if step.first:
-        now, later = step.dollars, min(now + later, budget - step.dollars)
-    return now, later, budget - now - later
+def _before(plan: Decision) -> str:
+    """What a smaller purchase before the order buys, in words; "" without one."""
+    if plan.step.kind == "measure" and plan.measurement is not None:
+        return described(plan, plan.measurement[0])
+    if plan.step.kind != "tests" or (tests := plan.better_tests) is None:
+        return ""
+    if "answers" in tests:
+        return "a further answer to every question about the test images"
+    return f"{tests['images']:,} more test image{'s' * (tests['images'] != 1)}"
 
 
 def _next(plan: Decision) -> str:
@@ -431,7 +396,7 @@ def _next(plan: Decision) -> str:
             f"{plan.evidence.title(one.method)} ({changes:.0%} probability)"
         )
     return render(TEXTS["next"], {
-        "plan": plan, "chosen": plan.chosen, "home": home and quote(home), "step": _step(plan).kind,
+        "plan": plan, "chosen": plan.chosen, "home": home and quote(home), "step": plan.step.kind,
         "missing": plan.evidence.missing[1], "tests": _tests_to_buy(plan),
         "at_hand": _at_hand(plan)[-1], "measurement": purchase, **_first_round(plan),
         "other_number": plan.chosen.answers.number != plan.curves.usual,
@@ -447,12 +412,15 @@ def _first_round(plan: Decision) -> dict[str, str]:
         *plan.evidence.folders, **{"continue": "order1"}, images=plan.project.images,
         budget=f"{plan.project.dollars - plan.cost('now'):.2f}",
     )  # fmt: skip
+    ordered = code(
+        "simkit order --data folder:NEW,labels=none --classes names.txt --plan plan.json"
+    )
+    written = code("--report plan.json")
     return {
         "shows": f"It shows {which}how much further images add; the range of the whole is expected "
         f"to narrow from {points(high - low)} to {points(width)} points.",
-        "ordered": code("simkit order --data folder:NEW,labels=none --classes names.txt --plan "
-                        "plan.json"),
-        "written": code("--report plan.json"), "again": code(again),
+        "ordered": ordered, "written": written, "again": code(again),
+        "placed": f"{written} writes the plan, and {ordered} orders it.",
     }  # fmt: skip
 
 
@@ -477,66 +445,15 @@ def _test_labels(plan: Decision) -> str:
 
 def _tests_to_buy(plan: Decision) -> str:
     """What makes the measured mAP more certain, and its price; "" where nothing is missing."""
-    if (tests := better_tests(plan)) is None:
+    if (tests := plan.better_tests) is None:
         return ""
-    again, home, bought = "answers" in tests, plan.evidence.project, _certainty(plan)
+    again, home, bought = "answers" in tests, plan.evidence.project, plan.certainty
     return render(TEXTS["tests"], {
         "tests": tests, "home": home and quote(home), "again": again,
-        "price": dollars(tests["dollars"]), "images": f"{tests['images']:,}",
+        "price": dollars(plan.step.dollars if plan.step.kind == "tests" else tests["dollars"]), "images": f"{tests['images']:,}",
         "width": points(tests["half_width"]) if home or again or bought else f"{KNOWN_TO:g}",
-        "others": points(bought[2][2]) if again else "",
+        "others": points(bought[2].half_width) if again else "",
     })  # fmt: skip
-
-
-def better_tests(plan: Decision) -> dict[str, Any] | None:
-    """Test labels to buy first, where few test images make mAP uncertain: images, dollars,
-    half_width of mAP afterwards, and answers if those at hand get further ones. In a project the
-    purchase leaves their money and images."""
-    test, exist, usual = plan.evidence.test, plan.project.images, plan.curves.usual
-    if not test.small or not test.images or test.uncertain <= KNOWN_TO:
-        return None
-    bought, project = _certainty(plan), plan.evidence.project is not None
-    better = bought and bought[1][2] < min((1 - LEAST_TESTS) * bought[0][2], bought[2][2])
-    if better and bought[1][1] <= (plan.left if project else plan.project.dollars):
-        return {"images": 0, "answers": usual + 1, "dollars": bought[1][1],
-                "half_width": bought[1][2]}  # fmt: skip
-    if test.half_width <= KNOWN_TO:  # further images do not help: their labels err as well
-        return None
-    each = float(plan.curves.complete.dollars[-1]) / plan.evidence.pool.images
-    each += plan.project.image_price
-    images = math.ceil(test.images * ((test.half_width / KNOWN_TO) ** 2 - 1))
-    if project:
-        images = min(images, int(plan.left / each))
-        if exist is not None:  # those that the purchase does not need, or some of all
-            used, so_far = plan.chosen.images if plan.purchase_needed else 0, plan.evidence.received
-            asked = so_far.asked if so_far is not None else 0
-            images = min(images, max(exist - max(used, asked), int(FOR_TESTS * (exist - asked))))
-    narrower = math.sqrt(test.images / (test.images + images))
-    if project and narrower > 1 - LEAST_TESTS:
-        return None
-    width = test.half_width / 100 * narrower
-    if any(errors := test.errors or (0.0, 0.0)):
-        width = test.certainty(test.images + images, errors) / 100
-    return {"images": images, "dollars": images * each, "half_width": width}
-
-
-def _certainty(plan: Decision) -> tuple[tuple[str, float, float], ...]:
-    """What the test split is, its price and the half-width of mAP on true labels: as it is, with a
-    further answer to every question, and with further images for the same dollars; nothing without
-    errors of its labels. Where mAP is uncertain, the narrower of the two is the better buy."""
-    test, pool, one = plan.evidence.test, plan.evidence.pool, plan.curves.errors
-    if not test.images or test.errors is None or one is None or not any(test.errors):
-        return ()
-    images, usual = test.images, plan.curves.usual
-    each = float(plan.curves.complete.dollars[-1]) / pool.images
-    more = plan.curves.answers(usual + 1)
-    price = each * (more.times - 1) * images
-    all_images = images + math.floor(price / (each + plan.project.image_price))
-    return (
-        (f"{images:,} images as they are", 0.0, test.certainty(images, test.errors) / 100),
-        (f"{images:,} images, {more}", price, test.certainty(images, more.errors or one) / 100),
-        (f"{all_images:,} images", price, test.certainty(all_images, test.errors) / 100),
-    )
 
 
 def _row(plan: Decision, one: Candidate) -> dict[str, str]:
@@ -652,7 +569,7 @@ def _bill(plan: Decision, *, paid: bool = False) -> Table:
     title, wage = "", plan.prices.wage
     if not paid:
         how = "price of each" if wage is None else f"time of each, at ${wage:g} an hour"
-        title = f"Bill{' of what follows' * _step(plan).first}: questions x answers x {how}"
+        title = f"Bill{' of what follows' * plan.step.first}: questions x answers x {how}"
     kept = [name for name in next(iter(rows), {}) if any(row[name] for row in rows)]
     if wage is None:  # the price list has no times
         kept = [name for name in kept if name != "hours"]
@@ -680,12 +597,14 @@ def _details(plan: Decision) -> Iterator[Section]:
         "scheme": short(chosen.option.with_amount(chosen.amount)),
         "errors": chosen.answers.errors or (0.0, 0.0),
     }  # fmt: skip
-    yield Section("The order", items=_rendered(TEXTS["order"], values))
+    if (others := _other_labels(plan)).rows:
+        yield Section(others.title, table=replace(others, title=""))
+    yield Section("The order", items=(*_rendered(TEXTS["order"], values), _train(plan)))
     if (paid := _bill(plan, paid=True)).rows:
         yield Section("Already paid", table=paid)
-    others = _frontier(plan.choice.every, chosen.pair)[::2]
+    more = _frontier(plan.choice.every, chosen.pair)[::2]
     title = f"Other amounts of {chosen.option}"
-    yield Section(title, table=_table("", (_row(plan, one) for one in others)))
+    yield Section(title, table=_table("", (_row(plan, one) for one in more)))
     if by_answers := _by_answers(plan):
         rows = ({"answers": f"{one.answers.number}"} | _row(plan, one) for one in by_answers)
         title = "Get another answer, or another image?"
@@ -694,16 +613,24 @@ def _details(plan: Decision) -> Iterator[Section]:
         yield Section("Not considered", items=plan.unpriced)
     tested = render(TEXTS["backtest"], {"test": plan.backtest})
     yield Section("Backtest of the range", text=(tested,))
-    if bought := _certainty(plan):
-        tests = tuple((what, dollars(cost), f"±{points(width)}") for what, cost, width in bought)
-        table = Table("", ("test split", "$", "mAP"), tests, (1, 2))
+    if plan.certainty:
         title = "Better test labels, or more test images?"
-        yield Section(title, (TEXTS["certainty"],), table=table)
+        yield Section(title, (TEXTS["certainty"],), table=_test_splits(plan))
     yield Section("Assumptions", items=_assumptions(plan))
     yield Section(f"Prices: {plan.prices.name}", items=tuple(_prices(plan)))
     ids = ", ".join(f"{name} {value}" for name, value in plan.evidence.ids.items())
     made = ", ".join(f"{name} {value}" for name, value in versions().items())
     yield Section("Provenance", (f"{plan.evidence.runs:,} runs; {ids}; {made}.",))
+
+
+def _test_splits(plan: Decision) -> Table:
+    """How certain mAP is with the test split, and with either way to improve it."""
+    rows = []
+    for one, what in zip(plan.certainty, (" as they are", f", {plan.certainty[1].answers}", ""),
+                         strict=True):  # fmt: skip
+        rows.append((f"{one.images:,} images{what}", dollars(one.dollars),
+                     f"±{points(one.half_width)}"))  # fmt: skip
+    return Table("", ("test split", "$", "mAP"), tuple(rows), (1, 2))
 
 
 def _prices(plan: Decision) -> Iterator[str]:
@@ -721,7 +648,7 @@ def _assumptions(plan: Decision) -> tuple[str, ...]:
     """What the plan assumes, as far as it matters."""
     chosen, evidence, errors = plan.chosen, plan.evidence, plan.curves.errors or (0.03, 0.03)
     values = {
-        "plan": plan, "chosen": chosen, "needs": _needs(plan),
+        "plan": plan, "chosen": chosen, "needs": _needs(plan), "assumed": _assumed(plan),
         "left_out": evidence.unscored and listed(evidence.unscored),
         "level": [max(float(f"{rate:.1g}"), 0.001) for rate in errors],
         "answers": Answers(plan.curves.usual),

@@ -39,7 +39,7 @@ WIDEST = 100  # columns of running text in a wide terminal
 PIPE = 1000  # columns from which on no line is wrapped
 LETTERS = 14  # size of letters in figures, in pixels
 _FONTS = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
-dollars = quantities.full_money
+dollars = quantities.exact_money
 
 
 def points(value: float) -> str:
@@ -223,7 +223,7 @@ def _environment() -> jinja2.Environment:
     environment = Environment(undefined=StrictUndefined)
     environment.filters |= {
         "number": "{:,}".format, "point": "{:.1f}".format, "json": json.dumps,
-        "money": quantities.exact_money, "percent": quantities.percent,
+        "percent": quantities.percent,
         "digits": quantities.two_digits, "dollars": dollars, "numbered": quantities.numbered,
         "duration": lambda hours: quantities.duration(3600 * hours), "code": code,
     }  # fmt: skip

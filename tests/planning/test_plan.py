@@ -346,12 +346,23 @@ def test_the_pilot_was_paid_at_the_wage_of_the_list(pilot):
     assert dear.curves.complete.dollars[-1] == 2 * usual.curves.complete.dollars[-1]
 
 
+def test_a_project_whose_answers_cost_more_than_listed_says_what_the_order_becomes(pilot):
+    made = plan(pilot, 30, images=3000, prices="openimages")
+    before, order = made.cost("before"), made.cost("now", "later")
+    said = answers(replace(made, spent=3 * before))["Money"]
+    assert amounts(said)[-2:] == [round(order, 2), pytest.approx(3 * order, abs=0.01)]
+    assert "3.0 times the listed price" in said and said.endswith("`--budget 10`.")
+    assert "listed price" not in answers(replace(made, spent=1.05 * before))["Money"]
+    assert math.fsum(line.dollars for line in replace(made, spent=2 * before).bill
+                     if line.when == "before") == pytest.approx(2 * before, abs=0.01)  # fmt: skip
+
+
 def test_other_labels_are_compared_for_the_money_of_the_plan(pilot):
     """The best of each other option for at most its price, and the chance of a point more."""
     for budget in (40, 200, 500, 2000):
         made = plan(pilot, budget, images=3000, prices="openimages")
-        (table,) = (one for one in made.page.tables if one.title.startswith("Other labels"))
-        assert table.title == f"Other labels for at most {dollars(made.chosen.dollars)}"
+        title = f"Other labels for at most {dollars(made.chosen.dollars)}"
+        (table,) = (one.table for one in made.page.details if one.title == title)
         affordable = [one for one in made.choice.every if one.dollars < made.chosen.dollars + 0.005]
         best = {}
         for one in sorted(affordable, key=lambda one: one.median):
@@ -368,6 +379,9 @@ def test_missing_test_images_are_the_first_step_where_money_is_left(pilot, tmp_p
     few = replace(on_photographs(pilot), test=TestSplit(images=14, half_width=12.0, noise=0.06))
     said = answers(plan(few, 60, images=POOL, prices="openimages"))
     assert "simkit order" in said["Next step"] and "test split" in said["Next step"]
+    for budget, images in ((60, POOL), (60, 9000)):  # before a first round as well: one amount
+        said = answers(plan(few, budget, images=images, prices="openimages"))
+        assert amounts(said["Spend"]) == amounts(said["Next step"])
     (tmp_path / "project.toml").touch()
     few = replace(few, folders=(str(tmp_path / "runs" / "1"),))
     made = plan(few, 60, images=POOL, prices="openimages")
