@@ -448,9 +448,10 @@ def _tests_to_buy(plan: Decision) -> str:
     if (tests := plan.better_tests) is None:
         return ""
     again, home, bought = "answers" in tests, plan.evidence.project, plan.certainty
+    price = plan.step.dollars if plan.step.kind == "tests" else tests["dollars"]  # to sign
     return render(TEXTS["tests"], {
         "tests": tests, "home": home and quote(home), "again": again,
-        "price": dollars(plan.step.dollars if plan.step.kind == "tests" else tests["dollars"]), "images": f"{tests['images']:,}",
+        "price": dollars(price), "images": f"{tests['images']:,}",
         "width": points(tests["half_width"]) if home or again or bought else f"{KNOWN_TO:g}",
         "others": points(bought[2].half_width) if again else "",
     })  # fmt: skip

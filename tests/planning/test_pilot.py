@@ -10,7 +10,7 @@ import pytest
 import simkit
 from simkit.annotate.prices import prices
 from simkit.planning.pilot import SIMULATED, like, plan_pilot
-from simkit.quantities import two_digits
+from simkit.quantities import exact_money, two_digits
 
 CAREFUL = 20 * 15 / 3600  # dollars for an image with 20 classes, 1 s each at $15 an hour
 LISTS = ("hourly", "coco-tagging", "careful", "openimages", "google", "aws")
@@ -152,7 +152,7 @@ def test_a_budget_that_is_too_small_buys_fewer_classes_or_one_name_in_each_image
     for images, names in ((None, 10_000), (3000, 3000)):
         text = refused(images=images)
         about = two_digits(names * each)
-        assert f"{names:,} images for ${names * 0.01:,.2f}, about {about} for each" in text
+        assert f"{names:,} images for {exact_money(names * 0.01)}, about {about} for each" in text
         assert f"--scheme single-positive --images {names})" in text
     # 8 people, 11.15 seconds each
     assert "--images 269 --prices coco-tagging --answers 8)" in refused(prices="coco-tagging")
@@ -167,7 +167,7 @@ def test_a_budget_that_is_too_small_buys_fewer_classes_or_one_name_in_each_image
 def test_too_few_images_for_a_pilot_are_all_to_be_labelled(budget: float, images: int) -> None:
     with pytest.raises(simkit.BadInput, match="images") as error:
         made(budget, images=images)
-    assert f"label all completely, for ${images * CAREFUL:,.2f}" in str(error.value)
+    assert f"label all completely, for {exact_money(images * CAREFUL)}" in str(error.value)
 
 
 def test_a_wage_changes_dollars_and_not_what_a_comparison_buys() -> None:
