@@ -387,7 +387,11 @@ def _interrupts_explained(out: Path) -> Iterator[None]:
     except KeyboardInterrupt:
         kept = runs.kept(out)
         text = "interrupted before any work began"
-        if kept.jobs:
+        if kept.jobs and not kept.trainings:
+            text = (
+                "interrupted before a training was finished; the same call or command begins again"
+            )
+        elif kept.jobs:
             text = f"interrupted; {kept} and kept in {out}; the same call or command runs the rest"
         raise KeyboardInterrupt(text) from None
 

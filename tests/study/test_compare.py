@@ -301,6 +301,10 @@ def test_an_interruption_says_what_is_kept_and_progress_goes_on_from_there(
         return train(*of, **how)
 
     monkeypatch.setattr(worker, "train_stack", interrupted)
+    trained += [1, 1]
+    with pytest.raises(KeyboardInterrupt, match="before a training was finished; the same call"):
+        compare(tiny(), out=tmp_path, workers=1)
+    trained.clear()
     kept = r"interrupted; 2 trainings \(0 of 1 job\) are finished and kept in "
     with pytest.raises(KeyboardInterrupt, match=kept):
         compare(tiny(), out=tmp_path, workers=1)
