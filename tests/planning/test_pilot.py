@@ -109,7 +109,7 @@ def test_at_most_a_third_of_the_images_and_no_more_than_all_of_them() -> None:
     plan = made(images=1200)
     assert plan.images + plan.test_images == 400 and plan.remaining == 800
     assert plan.rest == pytest.approx(800 * CAREFUL, abs=0.01)
-    assert "the 1,200 images cost $100.00: `simkit order --data" in plan.everything
+    assert "the 1,200 images cost $100: `simkit order --data" in plan.everything
     assert "--scheme full-subset --prices careful`" in plan.everything and not made().everything
     assert "--images 800" in plan.then[-1]
     assert made(1e9).images == 6000  # and no budget makes it large
@@ -157,7 +157,7 @@ def test_a_budget_that_is_too_small_buys_fewer_classes_or_one_name_in_each_image
     # 8 people, 11.15 seconds each
     assert "--images 269 --prices coco-tagging --answers 8)" in refused(prices="coco-tagging")
     paid = dataclasses.replace(prices("hourly"), setup=15.0, setup_class=1.0)
-    assert "in each of 500 images for $100.00" in refused(prices=paid)
+    assert "in each of 500 images for $100" in refused(prices=paid)
     unnamed = {kind: rate for kind, rate in paid.rates.items() if kind != "name"}
     without = refused(prices=dataclasses.replace(paid, rates=unnamed))
     assert "raise it to $203, or begin with" in without and "simkit order" not in without
@@ -184,7 +184,7 @@ def test_the_set_up_is_no_label_and_is_in_every_budget_of_a_grid() -> None:
     assert plan.rest == 545 and plan.times == pytest.approx(425 / (675 * CAREFUL))
     without = by_scheme(made())["full-subset"]
     assert by_scheme(plan)["full-subset"] == pytest.approx([b + 120 for b in without], abs=0.011)
-    assert "$120.00 of set-up" in plan.recommendation
+    assert "$120 of set-up" in plan.recommendation
 
 
 def test_map_is_known_as_well_as_an_evaluation_set_of_so_many_images_says() -> None:
