@@ -18,7 +18,7 @@ from simkit import quantities
 from simkit.annotate import schemes
 from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.cli import options
-from simkit.cli.output import cost_table, print_json, say
+from simkit.cli.output import cost_table, print_json, say, table
 from simkit.cli.simulate import IMAGES, SchemeCommand, chosen, features_of
 from simkit.errors import BadInput
 from simkit.files import reading
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from simkit.annotate.prices import Cost
+    from simkit.orders.annotators import Waiting
     from simkit.orders.order import Order, RoundSettings
     from simkit.orders.receiving import OrderState
 
@@ -225,12 +226,12 @@ def _export(request: Options) -> None:
     if not request.to:
         raise BadInput("--export writes an order in further forms; name them with --to, such as "
                        "--to csv or --to label-studio")  # fmt: skip
-    files = export(order, request.to, request.image_root)
+    files = export(OrderState.of(order), request.to, request.image_root)
     print_json({"order": order.id, "folder": str(order.folder), "files": files})
     for file in files:
         say(f"wrote {file}")
-    say(f"the same questions as before; answers to any of these files count: simkit receive "
-        f"{quote(str(order.folder))} FILE")  # fmt: skip
+    say("the questions of the round that wait for answers; answers to any of its files count: "
+        f"simkit receive {quote(str(order.folder))} FILE")  # fmt: skip
 
 
 def _hand_over(state: OrderState, request: Options) -> None:
@@ -254,9 +255,7 @@ def _hand_over(state: OrderState, request: Options) -> None:
         say(f"wrote {file}")
     for file in removed:
         say(f"removed {file}; answers to it still count")
-    changed = OrderState.of(state.order)
-    say_annotators(changed)
-    _say_next(changed, name)
+    _say_next(OrderState.of(state.order))
 
 
 def _planned(request: Options) -> Options:
@@ -466,57 +465,56 @@ def _largest(terms: RoundSettings, request: Options) -> bool:
 
 
 def say_repeated(order: Order) -> None:
-    """Print the number, price and files of the questions that other people answer, too."""
-    from simkit.orders.annotators import again_files, files_of, own_files, parts, read
-
+    """Print the number and price of the questions that other people answer, too."""
     last = order.rounds[-1]
     each = last.answers[last.table["gold"] == 0]
     more = each[each > each.min()]
-    if len(more):
-        images, others = last.table.loc[more.index, "image"].nunique(), int(more.max() - each.min())
-        once, prices = last.answers.clip(upper=each.min()), last.settings.prices
-        efforts = [order.effort(last.table.assign(answers=n)) for n in (last.answers, once)]
-        with_them, without = (simkit.cost(effort, prices).dollars for effort in efforts)
-        who = "1 other person answers" if others == 1 else f"{others} other people answer"
-        say(f"{who} {len(more):,} of the questions, about {images:,} images, to measure errors "
-            f"({quantities.exact_money(with_them - without)} of the price): "
-            f"{again_files(order.round_folder)}")  # fmt: skip
-    number = len(order.rounds)
-    if (division := read(order, number)) is not None:
-        for part in parts(order, number, division):
-            if not part.annotator:
-                names = " and ".join(division["annotator"].unique())
-                found = files_of(order.round_folder, part.suffix)
-                files = ", ".join(str(file) for _, file in found)
-                asked = quantities.numbered(len(part.questions), "question")
-                why = f"{names} are too few for {asked}: after them" if names else (
-                    f"none of the annotators may answer {asked}"
-                )  # fmt: skip
-                say(f"{why}, a further person is needed for {files}; {own_files(order)}")
+    if not len(more):
+        return
+    images, others = last.table.loc[more.index, "image"].nunique(), int(more.max() - each.min())
+    once, prices = last.answers.clip(upper=each.min()), last.settings.prices
+    efforts = [order.effort(last.table.assign(answers=n)) for n in (last.answers, once)]
+    with_them, without = (simkit.cost(effort, prices).dollars for effort in efforts)
+    who = "1 other person answers" if others == 1 else f"{others} other people answer"
+    say(f"{who} {len(more):,} of the questions, about {images:,} images, to measure errors "
+        f"({quantities.exact_money(with_them - without)} of the price)")  # fmt: skip
 
 
-def say_annotators(state: OrderState) -> None:
-    """How many of their images the annotators of rounds with open questions have answered."""
-    from itertools import groupby
+def say_open(state: OrderState) -> None:
+    """Print each file with questions that wait for answers, and who is to answer it."""
+    from simkit.orders.annotators import NEW, files_of, waiting
 
-    from simkit.orders.annotators import progress
-
-    waiting = {*state.lacking["round"]}
-    rows = [row for row in progress(state) if row["round"] in waiting]
-    for number, parts in groupby(rows, lambda row: row["round"]):
-        texts = []
-        for part in parts:
-            name = part["annotator"] + (
-                f" for {part['in_place_of']}" if part["in_place_of"] else ""
-            )
-            again = " (again)" if part["again"] else ""
-            done = f"{part['answered']:,} of {part['images']:,}"
-            if part["aside"]:
-                left = part["images"] - part["answered"]
-                done = f"set aside, {quantities.numbered(left, 'image')} open"
-            texts.append(f"{name}{again}: {done}")
-        say(f"{state.order.folder.name}, round {number}, images answered: {'; '.join(texts)}")
+    parts, order = waiting(state), state.order
+    rows = []
+    for one in parts:
+        forms = dict[str, list[Path]]()
+        for form, file in files_of(one.folder(order), one.part.suffix):
+            forms.setdefault(form, []).append(file)
+        first, *others = [*forms.values()] or [[one.folder(order) / "no file"]]
+        text = f"{first[0]} to {first[-1].name}" if len(first) > 1 else str(first[0])
+        asked = one.part.questions["image"]
+        left, images = asked[one.waits].nunique(), asked.nunique()
+        rows.append([
+            " or ".join([text, *(files[0].name for files in others)]), _by_whom(one),
+            f"{images - left:,} of {images:,}",
+        ])  # fmt: skip
+    if rows:
+        table(["to answer", "by", "images answered"], rows, words=(0, 1))
+    if any(one.free is not None for one in parts):
+        words = ["simkit", "order", "--export", str(order.folder), "--for", NEW]
+        say(f"a page of their own for a further person, with a name in place of {NEW}:\n"
+            f"  {join(words)}")  # fmt: skip
     say_handovers(state)
+
+
+def _by_whom(one: Waiting) -> str:
+    """Who is to answer a part of a round."""
+    if name := one.part.annotator:
+        leaver = f" for {one.part.in_place_of}" if one.part.in_place_of else ""
+        return f"{name}{leaver}{' (again)' * one.part.again}"
+    if one.free is None:
+        return "somebody else than before" if one.part.again else "anybody"
+    return f"a further person{''.join(f', or {name} in part' for name in one.free)}"
 
 
 def say_handovers(state: OrderState) -> None:
@@ -525,7 +523,7 @@ def say_handovers(state: OrderState) -> None:
 
     for name, words in handovers(state, state.lacking).items():
         say(f"the answers of {name} are set aside; to give their part to somebody else, put a "
-            f"name in place of NEW: {join(words)}")  # fmt: skip
+            f"name in place of NEW:\n  {join(words)}")  # fmt: skip
 
 
 def _print(
@@ -575,25 +573,21 @@ def _print(
         say("a search takes several rounds; the price is that of this round")
     for file in files:
         say(f"wrote {file}")
-    state = OrderState.of(order)
-    say_annotators(state)
-    _say_next(state)
+    _say_next(OrderState.of(order))
 
 
-def _say_next(state: OrderState, name: str = "") -> None:
-    """Print where the open questions are, and how their answers are received.
-
-    name: an annotator whose pages for further answers are named, too.
-    """
-    from simkit.orders import page
+def _say_next(state: OrderState) -> None:
+    """Print which files are to be answered, and how their answers are received."""
+    from simkit.orders.annotators import files_to_fill
     from simkit.orders.project import project_of
 
-    order, pages = state.order, page.to_answer(state, name)
+    say_open(state)
+    order, files = state.order, dict(files_to_fill(state))
     # The page's answers name their order, so that the project's folder is enough.
-    project = project_of(order.folder) if pages else None
+    project = project_of(order.folder) if "html" in files else None
     folder = quote(str(order.folder if project is None else project.folder))
-    if not pages:
+    if "html" not in files:
         say(f"next: have the questions answered, then run: simkit receive {folder} FILE")
     else:
-        say(f"next: have {pages} answered in a browser, then run:\n"
+        say(f"next: have these answered in a browser, then run:\n"
             f"  simkit receive {folder} ~/Downloads/answers-{order.id}-*.jsonl")  # fmt: skip

@@ -12,7 +12,7 @@ import click
 
 import simkit
 from simkit.cli import options
-from simkit.cli.order import say_annotators, say_repeated, share_or_none
+from simkit.cli.order import say_open, say_repeated, share_or_none
 from simkit.cli.output import print_json, progress, say
 from simkit.errors import BadInput, unknown
 from simkit.files import expanded, may_write, whole
@@ -266,6 +266,7 @@ def _print_answer(
     rows, left = {"Spend": spend}, project.budget - bill.dollars
     if plan is None:
         rows["Why"] = f"No pilot comes first: {_without_pilot(project, N)}."
+        rows["Then"] = "No comparison and no plan follow: a model is trained on these labels."
     else:
         rows["Why"] = (
             f"This pilot, {plan.images:,} images for training and {plan.test_images:,} for "
@@ -314,7 +315,7 @@ def _print_order(project: Project, order: Order, bill: Cost, files: list[str]) -
                 f"{_within(project, order, bill.dollars / most.dollars)}")  # fmt: skip
     say_repeated(order)
     _print_possible(project, order)
-    say_annotators(OrderState.of(order))
+    say_open(OrderState.of(order))
     if page.named(order.round_folder):
         later = order.round_folder / "instructions.md"
         say("to describe the classes on this page, start with --instructions FILE; the page of a "

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from simkit.cli import options
-from simkit.cli.order import say_handovers
+from simkit.cli.order import say_open
 from simkit.cli.output import counts_line, print_json, say, table
 from simkit.errors import BadInput
+from simkit.labels.names import person
 from simkit.quantities import duration, exact_money, numbered
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from simkit.orders.receiving import Checked, OrderState
 
+MOST_PEOPLE = 5  # whose numbers of new answers are named
 MOST_CLASSES = 3  # in the table of differences; all are in a file
 _AGREEMENT = [
     f"{word}{end}" for word in ("yes", "no") for end in ("", "_low", "_high", "_questions")
@@ -142,6 +144,7 @@ def _set_aside(
 
 
 def _print(state: OrderState, result: Checked, written: list[str]) -> None:
+    from simkit.orders.order import LABELS
     from simkit.orders.who_errs import errors_line, errs
 
     order, total, names = state.order, len(state.order.table), state.names
@@ -161,13 +164,13 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
                     "aside": bool(one.aside), "errs": str(who) in found}
                    for who, one in state.people.iterrows()],
     })  # fmt: skip
-    instead = f", {result.corrected:,} of them in place of earlier ones of the same person"
-    say(f"{added:,} answers added{instead * bool(result.corrected)}; "
+    say(f"{_came_in(state, result)}; "
         f"{total - len(state.open):,} of {total:,} questions are answered")  # fmt: skip
+    if others := _without_part(state, result):
+        say(f"{others} had no part of this order; the answers count, and are paid")
     say(counts_line(state.labels))
     if state.tied:
         say(f"{state.tied:,} unknown: people disagreed")
-    say(errors_line(state))
     if result.left_out:
         say("left out: " + ", ".join(f"{n:,} ({why})" for why, n in result.left_out.items()))
     if len(problems):
@@ -185,14 +188,38 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
         cut = f" (times cut for a pause: {state.pauses:,})" if state.pauses else ""
         say(f"mean time per question: {times}{cut}")
     _print_people(state)
+    say(errors_line(state))
     say_errors(state)
     for who, one in state.people[state.people["aside"]].iterrows():
         name = names.get(str(who), str(who))
         again = join(["simkit", "receive", str(order.folder), "--with", name])
         say(f"set aside: the {one.answers:,} answers of {name}, which are paid and not used; to "
             f"use them again: {again}")  # fmt: skip
-    say_handovers(state)
-    say(f"wrote {', '.join(written)} in {order.folder}")
+    say(f"wrote {len(written)} files in {order.folder}, such as {LABELS} (--json lists them)")
+    say_open(state)
+
+
+def _came_in(state: OrderState, result: Checked) -> str:
+    """How many answers were added, and whose they are."""
+    counts = result.answers["worker"].value_counts()
+    whose = [f"{n:,} of {state.names.get(str(who), str(who))}" for who, n in counts.items()]
+    if len(whose) > MOST_PEOPLE:
+        whose[MOST_PEOPLE:] = [f"{counts.iloc[MOST_PEOPLE:].sum():,} of others"]
+    text = f"{len(result.answers):,} answers added"
+    if whose:
+        text += f" ({', '.join(whose)})"
+    if result.corrected:
+        text += f", {result.corrected:,} of them in place of earlier ones of the same person"
+    return text
+
+
+def _without_part(state: OrderState, result: Checked) -> str:
+    """Who gave answers and is none of the annotators of an order that is divided."""
+    from simkit.orders.annotators import annotators_of
+
+    invited, names = annotators_of(state.order), dict(result.names.to_numpy().tolist())
+    gave = [names[who] for who in result.answers["worker"].unique() if who in names]
+    return ", ".join(name for name in gave if invited and person(name) not in invited)
 
 
 def _say_correct(result: Checked, folder: Path) -> None:
@@ -227,18 +254,22 @@ def _print_people(state: OrderState) -> None:
          "" if one.seconds != one.seconds else f"{one.seconds:.1f}",
          "" if one.time != one.time else duration(one.time),
          *(money(column[who]) for column in paid.values()),
-         "" if one.gold != one.gold else f"{one.right:.0%} of {int(one.gold)}",
-         agreed(one, "yes"), agreed(one, "no")]
+         "" if one.gold != one.gold else f"{one.right:.0%} of {int(one.gold)}"]
         for who, one in people.iterrows()
     ]  # fmt: skip
-    heads = ["person", "answers", "unsure", "s each", "time", *paid, "gold correct",
-             "says yes where others do", "says no where others do"]  # fmt: skip
+    heads = ["person", "answers", "unsure", "s each", "time", *paid, "gold correct"]
     if len(rows) > 1:
         sums = [money(column.sum(min_count=1)) for column in paid.values()]
-        rows.append(["all", int(people["answers"].sum()), "", "", "", *sums, "", "", ""])
+        rows.append(["all", int(people["answers"].sum()), "", "", "", *sums, ""])
     always = 5 + len(paid)
     kept = [n for n in range(len(heads)) if n < always or any(row[n] for row in rows)]
     table([heads[n] for n in kept], [[row[n] for n in kept] for row in rows])
+    agreement = [
+        [names.get(str(who), str(who)), agreed(one, "yes"), agreed(one, "no")]
+        for who, one in people.iterrows()
+    ]
+    if agreement := [row for row in agreement if any(row[1:])]:
+        table(["person", "says yes where others do", "says no where others do"], agreement)
     if untimed := len(state.untimed):
         say(f"{untimed:,} answers have no time, so pay by the hour leaves them out; simkit status "
             "counts them at the measured times")  # fmt: skip

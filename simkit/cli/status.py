@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simkit.cli import options
-from simkit.cli.order import say_annotators
+from simkit.cli.order import say_open
 from simkit.cli.output import print_json, say, table
 from simkit.cli.receive import say_errors
 from simkit.quantities import exact_money
@@ -29,7 +29,6 @@ def command(folder: Path) -> None:
 
     No file is changed but state.json, which keeps what is up to date.
     """
-    from simkit.orders import page
     from simkit.orders.annotators import progress
     from simkit.orders.project import (
         Project,
@@ -75,9 +74,7 @@ def command(folder: Path) -> None:
             say((f"{state.order.folder.name}: " if len(states) > 1 else "") + errors_line(state))
             say_errors(state)
     for state in states:
-        say_annotators(state)
-        if len(state.open) and (pages := page.to_answer(state)):
-            say(f"page to answer: {pages}")
+        say_open(state)
     if scores is not None:
         for line in scores.lines():
             say(line)

@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from shlex import join
 from typing import Any
 
 import numpy as np
@@ -78,12 +77,6 @@ def names(text: str) -> tuple[str, ...]:
     if len(found) > MOST:
         raise BadInput(f"--annotators has {len(found)} names; give at most {MOST}")
     return tuple(found)
-
-
-def again_files(folder: Path) -> str:
-    """The file of a round for further people, or a pattern of several, in messages; "" for none."""
-    files = [*folder.glob(f"*{AGAIN}*")]
-    return str(files[0]) if len(files) == 1 else str(folder / f"*{AGAIN}*") * bool(files)
 
 
 def check_name(name: str, option: str) -> None:
@@ -272,7 +265,7 @@ def replaced(state: OrderState, leaver: str, name: str) -> dict[int, pd.DataFram
     check_name(name, "--for")
     if person(name) == person(leaver):
         raise BadInput(f"--for and --in-place-of are both {name}; name two people")
-    order, divisions, people = state.order, dict[int, pd.DataFrame](), _divided(state.order)
+    order, divisions, people = state.order, dict[int, pd.DataFrame](), annotators_of(state.order)
     gone, new = people.get(person(leaver)), people.get(person(name), name)
     if gone is None:
         known = f"its annotators are {', '.join(people.values())}" if people else _UNDIVIDED
@@ -321,12 +314,12 @@ def extended(state: OrderState, name: str) -> dict[int, pd.DataFrame]:
         If no such question is left for `name`.
     """
     check_name(name, "--for")
-    order, divisions, people = state.order, dict[int, pd.DataFrame](), _divided(state.order)
+    order, divisions, people = state.order, dict[int, pd.DataFrame](), annotators_of(state.order)
     new = people.get(person(name), name)
     worker = pseudonyms_of(state, [new])[new]
     for one in waiting(state):
         division = read(order, one.round)
-        if one.part.annotator or division is None or new in {*division["annotator"]}:
+        if one.part.annotator or division is None:
             continue
         questions, engaged = one.part.questions[one.waits], _engaged(state, one.round)
         held = _held(division, _asked(order, one.round)[0])
@@ -345,7 +338,7 @@ def extended(state: OrderState, name: str) -> dict[int, pd.DataFrame]:
     return divisions
 
 
-def _divided(order: Order) -> dict[str, str]:
+def annotators_of(order: Order) -> dict[str, str]:
     """The annotators of all divided rounds, by `person`."""
     divisions = (read(order, number) for number in range(1, len(order.rounds) + 1))
     return {person(name): name for division in divisions if division is not None
@@ -470,6 +463,15 @@ class Waiting:
     waits: pd.Series[bool]
     free: tuple[str, ...] | None = None
 
+    @property
+    def open(self) -> Part:
+        """The part with the questions that wait alone."""
+        return replace(self.part, questions=self.part.questions[self.waits])
+
+    def folder(self, order: Order) -> Path:
+        """Where the files of the part are."""
+        return order.folder / f"round-{self.round}"
+
 
 def waiting(state: OrderState) -> list[Waiting]:
     """The parts with questions that wait for answers, without those of people set aside."""
@@ -504,14 +506,12 @@ def waiting(state: OrderState) -> list[Waiting]:
     return found
 
 
-def files_to_fill(state: OrderState) -> list[str]:
-    """The tables with questions that wait: of annotators, or else those for further people."""
-    parts, files = waiting(state), list[str]()
-    for one in [one for one in parts if one.part.annotator or not one.part.again] or parts:
-        folder = state.order.folder / f"round-{one.round}"
-        files += [str(file) for form, file in files_of(folder, one.part.suffix)
-                  if form in ("csv", "jsonl")]  # fmt: skip
-    return files
+def files_to_fill(state: OrderState) -> list[tuple[str, Path]]:
+    """The files with questions that wait, each with its form: those of annotators, or else those
+    for further people."""
+    parts = waiting(state)
+    needed = [one for one in parts if one.part.annotator or not one.part.again] or parts
+    return [pair for one in needed for pair in files_of(one.folder(state.order), one.part.suffix)]
 
 
 def files_of(folder: Path, suffix: str) -> list[tuple[str, Path]]:
@@ -522,30 +522,6 @@ def files_of(folder: Path, suffix: str) -> list[tuple[str, Path]]:
     files += [(form, folder / f"questions{suffix}.{form}") for form in ("csv", "jsonl")]
     files.append(("label-studio", folder / f"label-studio{suffix}"))
     return [(form, file) for form, file in files if file.exists()]
-
-
-def further_files(state: OrderState) -> str:
-    """The files for further people with questions that wait, and who may answer them."""
-    texts, alone = list[str](), False
-    for one in waiting(state):
-        if one.part.again:
-            files = files_of(state.order.folder / f"round-{one.round}", one.part.suffix)
-            form = files[0][0] if files else ""
-            text = ", ".join(str(file) for kind, file in files if kind == form)
-            if one.free:
-                text += f" (of the annotators, {' and '.join(one.free)} may answer some of them;"
-                text += " a second answer of a person to a question is left out)"
-            elif one.free is not None:
-                text += " (every annotator has these images: a further person is needed)"
-            alone |= one.free == ()
-            texts += [text] * bool(text)
-    return ", ".join(texts) + (f"; {own_files(state.order)}" if alone and texts else "")
-
-
-def own_files(order: Order) -> str:
-    """How a further person gets files of their own for the questions that no annotator has."""
-    words = ["simkit", "order", "--export", str(order.folder), "--for", NEW]
-    return f"for a page of their own, put a name in place of {NEW}: {join(words)}"
 
 
 def _engaged(state: OrderState, number: int) -> set[tuple[int, str]]:

@@ -24,9 +24,8 @@ from simkit.data.dataset import Pictures
 from simkit.data.images import FilePictures
 from simkit.files import whole
 from simkit.history import sha256
-from simkit.orders.annotators import AGAIN, files_of, waiting
+from simkit.orders.annotators import AGAIN
 from simkit.orders.order import Order
-from simkit.orders.receiving import OrderState
 
 WITHIN = 500  # images in one page, at most; with more, a round has several pages
 SIDE = 800  # pixels of the longer side of an image in the page, at most
@@ -121,21 +120,6 @@ def named(folder: Path) -> str:
     count = 1 + len([*folder.glob("page-[0-9]*.html")])
     more = f" to page-{count}.html ({count} files, which can be sent to different people)"
     return f"{folder / 'page.html'}{more * (count > 1)}"
-
-
-def to_answer(state: OrderState, name: str = "") -> str:
-    """The pages with open questions, for a message; or those for further people, or "".
-
-    name: an annotator whose pages for further answers are among them.
-    """
-    parts, texts = waiting(state), list[str]()
-    of_name = [one for one in parts if not one.part.again or one.part.annotator == name != ""]
-    for one in of_name or parts:
-        folder = state.order.folder / f"round-{one.round}"
-        files = [file for form, file in files_of(folder, one.part.suffix) if form == "html"]
-        alone = one.part.suffix == "" and len(files) > 1
-        texts.append(named(folder) if alone else ", ".join(map(str, files)))
-    return ", ".join(filter(None, texts))
 
 
 def _parts(questions: pd.DataFrame) -> list[pd.DataFrame]:

@@ -52,7 +52,6 @@ from simkit.orders.annotators import (
     team,
 )
 from simkit.orders.order import ABOUT, LABELS, NumberOfAnswers, Order, RoundSettings, effort_of
-from simkit.orders.page import to_answer
 from simkit.orders.project_state import FILE as FILE
 from simkit.orders.project_state import MODEL, PLAN, PLAN_PAGE, SCORES, TABLE, record, start
 from simkit.orders.receiving import DATA, OrderState, write_data
@@ -519,9 +518,10 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
             return words[1:]
         if len(state.open):
             files = files_to_fill(state)
-            if to_answer(state) or not files:
-                files = [f"{DOWNLOADS}answers-{state.order.id}-*.jsonl"]
-            return ["receive", str(folder), *files]
+            tables = [str(file) for form, file in files if form in ("csv", "jsonl")]
+            if not tables or "html" in dict(files):
+                tables = [f"{DOWNLOADS}answers-{state.order.id}-*.jsonl"]
+            return ["receive", str(folder), *tables]
     # In whole cents, as `simkit status` prints it.
     rest = round(project.budget, 2) - round(spent(project, states, measured=True), 2)
     for state in states:
@@ -536,6 +536,9 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
         runs.append(str(folder / "runs" / grid.stem.removeprefix("grid-")))
         table = Path(runs[-1]) / "table.csv"  # older than the labels if questions were asked again
         if not table.exists() or table.relative_to(folder).as_posix() not in current:
+            if states[0].order.exhausted(states[0].joined):
+                runs = []  # all is labelled, so that a comparison could recommend no purchase
+                break
             return ["compare", str(grid), "--out", runs[-1]]
     if purchase := _purchase(project, states, runs, rest, plan if PLAN in current else None):
         # A plan that is priced by a search with the pilot's own model needs scores of all images.

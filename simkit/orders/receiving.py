@@ -48,6 +48,7 @@ YES_BY_CLASS = "yes_by_class.csv"  # how often each person says yes about each c
 COLUMNS = ("question", "worker", "answer", "seconds", "shared")
 TYPES = {"question": int, "worker": str, "answer": str, "seconds": float, "shared": int}
 TWICE = "twice"  # the cause of a problem: a person answers differently than before
+COPIED, DIFFERENT_TIMES = 0.9, 10  # least share of equal answers of two people, and of times
 LONG = 5  # times are cut at this multiple of the median of their kind, because of breaks
 _STATES = {"yes": YES, "no": NO, "unsure": UNSURE}
 
@@ -152,13 +153,41 @@ def checked(order: Order, rows: pd.DataFrame, *, correct: bool = False) -> Check
         if why is not None:
             problems.append((row["file"], row["row"], *why[:2]))
             left_out[why[2]] += 1
+    answers = pd.DataFrame(valid, columns=list(COLUMNS))
+    _refuse_copies(order, rows, workers, answers, stored)
     return Checked(
-        pd.DataFrame(valid, columns=list(COLUMNS)),
+        answers,
         pd.DataFrame(problems, columns=["file", "row", "problem", "cause"]),
         dict(left_out),
         *_names_and_notes(order, rows, workers, {*stored["worker"], *(one[1] for one in valid)}),
         corrected,
     )
+
+
+def _refuse_copies(
+    order: Order, rows: pd.DataFrame, workers: Mapping[str, str], answers: pd.DataFrame,
+    stored: pd.DataFrame,
+) -> None:  # fmt: skip
+    """Raise BadInput if a person's new answers are those of another one, with the same times: one
+    file under two names would be counted and paid twice."""
+    by = ["question", "answer", "seconds", "shared"]
+    timed = answers[answers["seconds"].notna()]
+    if not len(timed):
+        return
+    pairs = timed.merge(pd.concat([stored, answers])[[*by, "worker"]], on=by)
+    pairs = pairs[pairs["worker_x"] != pairs["worker_y"]]
+    for (who, other), same in pairs.groupby(["worker_x", "worker_y"]):
+        total = int((timed["worker"] == who).sum())
+        if len(same) < COPIED * total or same["seconds"].nunique() < DIFFERENT_TIMES:
+            continue
+        own = rows[rows["worker"].astype(str).map(workers) == who].iloc[0]
+        names = dict(side_tables.read(order.folder, side_tables.NAMES).to_numpy().tolist())
+        names |= {worker: plain(text) for text, worker in workers.items()}
+        raise BadInput(
+            f"{own['file']}: {len(same):,} of the {total:,} new answers of {names[who]} are those "
+            f"of {names.get(other, other)}, with the same times, and one file under two names "
+            "would be paid twice; leave the file out"
+        )
 
 
 def _differs(number: int, earlier: str, answer: str) -> tuple[str, str, str]:

@@ -313,15 +313,20 @@ def write_round(
     return [str(order.round_folder / file.relative_to(place)) for file in files]
 
 
-def export(order: Order, forms: Collection[str], image_root: str = "") -> list[str]:
-    """Write the last round again in these forms (html, csv, jsonl or label-studio), beside those
-    that it has and for the same annotators; returns the paths. Answers to any form count.
+def export(state: OrderState, forms: Collection[str], image_root: str = "") -> list[str]:
+    """Write the open questions of the last round in these forms (html, csv, jsonl or label-studio),
+    beside the files that it has and for the same annotators; returns the paths. Answers to any form
+    count.
 
     image_root: where Label Studio finds the images; by default, its local files.
     """
-    number = len(order.rounds)
-    parts = people.parts(order, number, people.read(order, number))
-    return _exported(order, forms, image_root, [part for part in parts if not part.left])
+    order = state.order
+    parts = [one.open for one in people.waiting(state) if one.round == len(order.rounds)]
+    if not parts:
+        raise BadInput(f"no question of round {len(order.rounds)} of {order.folder} waits for an "
+                       "answer, so nothing is left to export; ask again with --next "
+                       f"{order.folder} --answers")  # fmt: skip
+    return _exported(order, forms, image_root, parts)
 
 
 def hand_over(
@@ -365,25 +370,26 @@ def hand_over(
         order = dataclasses.replace(state.order, rounds=state.order.rounds[:number])
         before = people.read(order, number)
         assert before is not None
-        added = division.iloc[len(before) :]
-        gone = added["in_place_of"].iloc[0]
-        whose = {*added["annotator"], *([] if gone else [""])}
-        old = [file for part in people.parts(order, number, before) if not part.left
-               if part.annotator == gone or (part.annotator in whose and part.in_place_of == gone)
-               for file in people.files_of(order.round_folder, part.suffix)]  # fmt: skip
-        new = [people.unanswered(state, part) for part in people.parts(order, number, division)
-               if not part.left and part.annotator in whose
-               and part.in_place_of == gone * bool(part.annotator)]  # fmt: skip
-        new = [part for part in new if len(part.questions)]
-        now = forms or {form for form, _ in old} or ("html",)
-        for _, file in old:
+        # Parts are rewritten where their questions change: one leaves, the other has new ones.
+        old, new = (
+            {part.suffix: part for part in people.parts(order, number, who) if not part.left}
+            for who in (before, division)
+        )
+        same = {suffix for suffix in {*old} & {*new} if [*old[suffix].questions["question"]]
+                == [*new[suffix].questions["question"]]}  # fmt: skip
+        gone = [file for suffix in {*old} - same
+                for file in people.files_of(order.round_folder, suffix)]  # fmt: skip
+        changed = [people.unanswered(state, new[suffix]) for suffix in new if suffix not in same]
+        changed = [part for part in changed if len(part.questions)]
+        now = forms or {form for form, _ in gone} or ("html",)
+        for _, file in gone:
             shutil.rmtree(file) if file.is_dir() else file.unlink()
             removed.append(str(file))
-        files = _exported(order, now, image_root, new)
+        files = _exported(order, now, image_root, changed)
         files.append(str(people.write(order, division, order.round_folder)))
         written += files
         removed = [file for file in removed if file not in files]
-        given += new
+        given += changed
     return given, written, removed
 
 

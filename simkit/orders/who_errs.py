@@ -15,7 +15,7 @@ from simkit.annotate.peers import Contradiction, worse_than_others
 from simkit.annotate.prices import Prices, cost
 from simkit.annotate.votes import NO, YES
 from simkit.labels.effort import Effort
-from simkit.orders.annotators import further_files, further_people, in_place_of_new, whole_parts
+from simkit.orders.annotators import further_people, in_place_of_new, whole_parts
 from simkit.orders.order import RoundSettings
 from simkit.orders.receiving import OrderState
 from simkit.orders.rounds import REPEATED, round_of
@@ -53,10 +53,11 @@ def errs(state: OrderState) -> dict[str, str]:
                          f"with {other}{''.join(among[:MOST_CLASSES])}")  # fmt: skip
     folder = quote(str(state.order.folder))
     return {
-        who: f"{name[who]} errs more often {case}; look at the answers of {who} in "
-        f"{folder}/votes.csv, or set all {state.people['answers'][who]:,} of {name[who]} aside, "
-        "which opens their questions again and leaves them out of the measured errors: "
-        f"simkit receive {folder} --without {quote(name[who])}"
+        who: f"{name[who]} errs more often {case}\n"
+        f"  the answers of {name[who]} are those of {who} in {folder}/votes.csv; to set all "
+        f"{state.people['answers'][who]:,} aside,\n"
+        "  which opens their questions again and leaves them out of the measured errors:\n"
+        f"  simkit receive {folder} --without {quote(name[who])}"
         for who, case in cases.items()
     }
 
@@ -147,7 +148,7 @@ def third_answers(state: OrderState) -> str:
     text = (f"{' and '.join(who) if len(who) == 2 else 'people'} differ on {differ:,} of {both:,} "
             "questions with two answers, and two answers cannot tell who errs")  # fmt: skip
     if not len(state.ties):
-        waits = f"{text}; the further answers that are still open can"
+        waits = f"{text};\nthe further answers that are still open can"
         return waits if len(state.of_others) else ""
     order, ties, rates = state.order, state.ties, state.prices()
     budget = price_of(state, ties.head(DISPUTED))
@@ -159,8 +160,8 @@ def third_answers(state: OrderState) -> str:
     words = ["simkit", "order", "--next", str(order.folder), "--ties", "--budget", f"{budget:.2f}"]
     words += ["--gold", "0"] * bool(order.settings.gold)
     words += further_people(state)
-    return (f"{text}; a third person's answers to {number:,} of them can ({price})"
-            f"{in_place_of_new(words)}: {join(words)}")  # fmt: skip
+    return (f"{text};\na third person's answers to {number:,} of them can ({price})"
+            f"{in_place_of_new(words)}:\n  {join(words)}")  # fmt: skip
 
 
 def _terms(state: OrderState) -> RoundSettings:
@@ -188,8 +189,7 @@ def errors_line(state: OrderState) -> str:
     """The measured errors of the annotators, or why there are none, and what would measure them."""
     lacking, waiting = len(state.of_others), ""
     if lacking:
-        waiting = f"; {lacking:,} questions wait for answers of other people"
-        waiting += f": {files}" if (files := further_files(state)) else ""
+        waiting = f"; {lacking:,} questions wait for further answers"
     if state.errors is None:
         again = (state.order.first[state.open.index] != state.open.index).any()
         mend = "" if lacking or again or len(state.ties) else _more_answers(state)
@@ -215,5 +215,5 @@ def _more_answers(state: OrderState) -> str:
              "--budget", f"{price_of(state, enough):.2f}"]  # fmt: skip
     words += ["--gold", "0"] * bool(state.order.settings.gold)
     words += further_people(state, int(enough["answers"].max()))
-    return (f"; {REPEATED} answers to some questions measure them{in_place_of_new(words)}: "
-            f"{join(words)}")  # fmt: skip
+    return (f"; {REPEATED} answers to some questions measure them{in_place_of_new(words)}:\n"
+            f"  {join(words)}")  # fmt: skip

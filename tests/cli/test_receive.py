@@ -430,7 +430,7 @@ def test_where_two_differ_a_third_person_tells_who_errs(tmp_path, capsys):
     assert f"ann and ben differ on {missed} of {total:,} questions with two answers, and " in out
     (number, price, command) = re.findall(
         r"a third person's answers to (\d+) of them can \((\S+) by the price.*\); put a name in "
-        r"place of NEW: simkit (.*) --annotators NEW\n",
+        r"place of NEW:\n  simkit (.*) --annotators NEW\n",
         out,
     )[0]
     assert out.splitlines()[-2].endswith("; put a name in place of NEW: simkit order --next "
@@ -454,7 +454,7 @@ def test_where_two_differ_a_third_person_tells_who_errs(tmp_path, capsys):
     # Zoe has a page of her own, with the questions on which the two differ.
     own = pd.read_csv(order.round_folder / "questions-zoe.csv")
     assert sorted(own["question"]) == sorted(asked["question"])
-    assert f"round 2, images answered: zoe: 0 of {own['image'].nunique()}" in out
+    assert re.findall(r"questions-zoe.csv +zoe +(.*)", out) == [f"0 of {own['image'].nunique()}"]
     assert team(OrderState.of(order)) == ["ann", "ben"]  # of further rounds
     # Zoe, who is right, was asked only where the two differ: that is no rate of her own.
     third = rows(order, TRUTH, worker="zoe").set_index("question").loc[asked["question"]]
@@ -462,7 +462,7 @@ def test_where_two_differ_a_third_person_tells_who_errs(tmp_path, capsys):
     assert code(["receive", folder, str(tmp_path / "zoe.csv")]) == 0
     out = capsys.readouterr().out
     assert (f"ben errs more often than ann: on {number} of {number} questions on which they "
-            "differ, most others agree with ann;") in out  # fmt: skip
+            "differ, most others agree with ann") in out  # fmt: skip
     assert "cannot tell who errs" not in out
     assert pd.read_csv(order.folder / "yes_by_class.csv")["worker"].nunique() == 2
 
@@ -520,3 +520,26 @@ def test_who_cannot_be_set_aside(rpa, tmp_path, capsys):
         assert {*OrderState.of(rpa).answers["worker"]} == before  # nothing of the file is stored
     assert code(["receive", str(rpa.folder), str(new), "--without", "zoe"]) == 0
     assert "set aside: the 50 answers of zoe" in capsys.readouterr().out
+
+
+def test_one_file_under_two_names_is_refused_and_uninvited_people_are_named(tmp_path, capsys):
+    words = ["--scheme", "full-subset", "--images", "8", "--annotators", "ann,ben"]
+    order = ordered(tmp_path / "one", *words)
+    own = pd.read_csv(order.round_folder / "questions-ben.csv")["question"]
+    said = rows(order, TRUTH, worker="ben")
+    said = said[said["question"].isin(own)].assign(seconds=1 + np.arange(len(own)) % 20 / 100)
+    said.to_csv(tmp_path / "ben.csv", index=False)
+    said.assign(worker="zoe").to_csv(tmp_path / "zoe.csv", index=False)
+    said.assign(worker="carl", seconds=2).head(3).to_csv(tmp_path / "carl.csv", index=False)
+    assert code(["receive", str(order.folder), str(tmp_path / "ben.csv")]) == 0
+    assert f" answers added ({len(own):,} of ben); " in capsys.readouterr().out
+    before = sorted((order.folder / "answers").iterdir())
+    assert code(["receive", str(order.folder), str(tmp_path / "zoe.csv")]) == 2
+    assert f"zoe.csv: {len(own):,} of the {len(own):,} new answers of zoe are those of ben" in (
+        capsys.readouterr().err
+    )
+    assert sorted((order.folder / "answers").iterdir()) == before
+    assert code(["receive", str(order.folder), str(tmp_path / "carl.csv")]) == 0
+    assert "\ncarl had no part of this order; the answers count, and are paid\n" in (
+        capsys.readouterr().out
+    )

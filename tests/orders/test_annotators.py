@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 
 from simkit.cli.main import code
+from simkit.cli.order import say_open
 from simkit.errors import BadInput
-from simkit.orders import annotators, page
+from simkit.orders import annotators
 from simkit.orders.order import Order
 from simkit.orders.receiving import OrderState
 from tests.orders.people import TRUTH, answer, checked, keep, ordered, rows
@@ -140,6 +141,7 @@ def test_only_files_with_open_questions_are_named_and_who_may_answer_them(tmp_pa
     order = ordered(tmp_path / "one", *words)
     state, folder = OrderState.of(order), order.round_folder
     everything = {name: rows(order, TRUTH, worker=name) for name in ("ann", "ben")}
+    capsys.readouterr()
 
     def after(name: str) -> OrderState:
         """The state after one of them has answered all their questions."""
@@ -148,18 +150,25 @@ def test_only_files_with_open_questions_are_named_and_who_may_answer_them(tmp_pa
         keep(order, checked(order, said[said["question"].isin(own["question"])]).answers)
         return OrderState.of(order)
 
-    assert page.to_answer(state) == f"{folder / 'page-ann.html'}, {folder / 'page-ben.html'}"
+    def waiting() -> list[list[str]]:
+        """The files that are named, with who answers them, and the answered images."""
+        say_open(state)
+        lines = capsys.readouterr().out.replace(f"{folder}/", "").splitlines()
+        return [re.split("(?: or [^ ]+)?  +", line) for line in lines if line.startswith("page-")]
+
+    own, again = [f"page-{name}.html" for name in ("ann", "ben")], "page-{}again.html"
+    assert [row[:2] for row in waiting()] == [
+        [own[0], "ann"], [own[1], "ben"], [again.format("ann-"), "ann (again)"],
+        [again.format("ben-"), "ben (again)"], [again.format(""), "a further person"],
+    ]  # fmt: skip
     repeated = 6 * len(order.classes)
     assert len(state.of_others) == repeated
     state = after("ann")
-    assert page.to_answer(state) == str(folder / "page-ben.html")
+    assert [row[0] for row in waiting()] == [own[1], again.format("ben-"), again.format("")]
     assert len(state.of_others) == repeated  # each of them still lacks an answer
     state = after("ben")
-    assert page.to_answer(state) == str(folder / "page-again.html")
+    assert waiting() == [[again.format(""), "a further person", "0 of 6"]]
     assert len(state.of_others) == repeated
-    free = " (every annotator has these images: a further person is needed)"
-    free += f"; {annotators.own_files(order)}"
-    assert annotators.further_files(state) == f"{folder / 'page-again.html'}{free}"
 
 
 def test_other_forms_have_the_same_parts(tmp_path):
@@ -217,7 +226,7 @@ def test_a_replacement_gets_what_the_leaver_has_not_answered(tmp_path, capsys):
     swap = ["order", "--export", str(order.folder), "--for", "zoe", "--in-place-of", "Ben"]
     capsys.readouterr()
     assert code(swap) == 0
-    pages = re.search("next: have (.*) answered", capsys.readouterr().out)[1]
+    pages = capsys.readouterr().out.partition("to answer")[2]
     assert "page-zoe-for-ben.html" in pages and "page-zoe-for-ben-again.html" in pages
     own = before[before["worker"] == "ben"]
     after = asked_of(order)
@@ -263,13 +272,13 @@ def test_the_part_of_somebody_who_is_set_aside_is_given_away(tmp_path, capsys):
     capsys.readouterr()
     assert code([*words[1:], "ben"]) == 0
     said = capsys.readouterr().out
-    assert "ben" not in said.partition("images answered: ")[2].replace("zoe for ben: 0 of 3", "")
+    assert re.findall("to answer.*\\n.*-zoe-for-ben.csv +zoe for ben +0 of 3\nnext:", said)
     after = asked_of(order)
     assert sorted(after["question"][after["worker"] == "zoe"]) == sorted(
         before["question"][before["worker"] == "ben"]
     )
-    (file,) = annotators.files_to_fill(OrderState.of(order))
-    assert file == str(order.round_folder / "questions-zoe-for-ben.csv")
+    ((_, file),) = annotators.files_to_fill(OrderState.of(order))
+    assert file == order.round_folder / "questions-zoe-for-ben.csv"
 
 
 def test_who_takes_over_twice_gets_nothing_that_they_have_answered(tmp_path, capsys):
@@ -287,7 +296,9 @@ def test_who_takes_over_twice_gets_nothing_that_they_have_answered(tmp_path, cap
     own = before["question"][before["worker"] == "ben"]
     new = after["question"][after["worker"] == "zoe"]
     assert sorted(new) == sorted(own[~own.isin(done)])
-    assert f"zoe gets {len(new):,} open questions of ben\n" in out
+    zoes = after["file"][after["worker"] == "zoe"]
+    more = zoes == "questions-zoe-for-ben.csv"  # the other file stays
+    assert f"zoe gets {more.sum():,} open questions of ben\n" in out
     receive_first(order, "-zoe-for-ben", "zoe", 1000)
     receive_first(order, "-zoe-for-ben-again", "zoe", 1000)
     shown = annotators.progress(OrderState.of(order))
@@ -332,9 +343,7 @@ def test_a_further_person_gets_a_page_of_what_nobody_has(tmp_path, capsys):
     words = [*WHOLE, "12", "--repeat", "0.5", "--annotators", "ann,ben", "--to", "html"]
     order = ordered(tmp_path / "one", *words)
     command = f"simkit order --export {order.folder} --for NEW"
-    assert f"for a page of their own, put a name in place of NEW: {command}\n" in (
-        capsys.readouterr().out
-    )
+    assert f", with a name in place of NEW:\n  {command}\n" in (capsys.readouterr().out)
     before, said = asked_of(order), rows(order, TRUTH)
     lacking = before["question"][before["worker"] == ""].tolist()
 
