@@ -145,6 +145,7 @@ def _set_aside(
 
 def _print(state: OrderState, result: Checked, written: list[str]) -> None:
     from simkit.orders.order import LABELS
+    from simkit.orders.project_state import TABLE
     from simkit.orders.who_errs import errors_line, errs
 
     order, total, names = state.order, len(state.order.table), state.names
@@ -195,7 +196,8 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
         again = join(["simkit", "receive", str(order.folder), "--with", name])
         say(f"set aside: the {one.answers:,} answers of {name}, which are paid and not used; to "
             f"use them again: {again}")  # fmt: skip
-    say(f"wrote {len(written)} files in {order.folder}, such as {LABELS} (--json lists them)")
+    shown = " and ".join(name for name in written if name in (LABELS, f"../{TABLE}"))
+    say(f"wrote {len(written)} files in {order.folder}, such as {shown} (--json lists them)")
     say_open(state)
 
 
