@@ -153,10 +153,8 @@ def checked(order: Order, rows: pd.DataFrame, *, correct: bool = False) -> Check
         if why is not None:
             problems.append((row["file"], row["row"], *why[:2]))
             left_out[why[2]] += 1
-    answers = pd.DataFrame(valid, columns=list(COLUMNS))
-    _refuse_copies(order, rows, workers, answers, stored)
     return Checked(
-        answers,
+        _without_copies(order, rows, workers, stored, valid),
         pd.DataFrame(problems, columns=["file", "row", "problem", "cause"]),
         dict(left_out),
         *_names_and_notes(order, rows, workers, {*stored["worker"], *(one[1] for one in valid)}),
@@ -164,16 +162,20 @@ def checked(order: Order, rows: pd.DataFrame, *, correct: bool = False) -> Check
     )
 
 
-def _refuse_copies(
-    order: Order, rows: pd.DataFrame, workers: Mapping[str, str], answers: pd.DataFrame,
-    stored: pd.DataFrame,
-) -> None:  # fmt: skip
-    """Raise BadInput if a person's new answers are those of another one, with the same times: one
-    file under two names would be counted and paid twice."""
+def _without_copies(
+    order: Order, rows: pd.DataFrame, workers: Mapping[str, str], stored: pd.DataFrame,
+    valid: list[tuple[Any, ...]],
+) -> pd.DataFrame:  # fmt: skip
+    """The valid answers as a table.
+
+    Raises BadInput if those of a person are those of another one, with the same times: one file
+    under two names would be counted and paid twice.
+    """
+    answers = pd.DataFrame(valid, columns=list(COLUMNS))
     by = ["question", "answer", "seconds", "shared"]
     timed = answers[answers["seconds"].notna()]
     if not len(timed):
-        return
+        return answers
     pairs = timed.merge(pd.concat([stored, answers])[[*by, "worker"]], on=by)
     pairs = pairs[pairs["worker_x"] != pairs["worker_y"]]
     for (who, other), same in pairs.groupby(["worker_x", "worker_y"]):
@@ -188,6 +190,7 @@ def _refuse_copies(
             f"of {names.get(other, other)}, with the same times, and one file under two names "
             "would be paid twice; leave the file out"
         )
+    return answers
 
 
 def _differs(number: int, earlier: str, answer: str) -> tuple[str, str, str]:
