@@ -16,10 +16,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, logit
-from scipy.stats import beta, poisson
+from scipy.stats import poisson
 
 from simkit.annotate.schemes import MISSING
 from simkit.annotate.schemes.machine import sample_size
+from simkit.metrics.thresholds import exact_interval
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int8]
@@ -43,16 +44,6 @@ def interval(right: Floats, of: Floats, level: float = 0.95) -> tuple[Floats, Fl
     number = np.where(several & (between > 0), np.minimum(alone, total), total)
     number = np.where(several & (images == 1), 1, number)
     return exact_interval(share, number, level)
-
-
-def exact_interval(share: Floats, number: Floats, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Lower and upper ends of shares of `number` independent cases, nan where it is 0."""
-    tail = (1 - level) / 2
-    with np.errstate(invalid="ignore"):
-        low = beta.ppf(tail, share * number, (1 - share) * number + 1)
-        high = beta.isf(tail, share * number + 1, (1 - share) * number)
-    low, high = np.where(share == 0, 0, low), np.where(share == 1, 1, high)
-    return np.where(number > 0, low, np.nan), np.where(number > 0, high, np.nan)
 
 
 def depths(scores: Floats) -> Iterator[tuple[str, NDArray[np.bool_]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 @click.command(
     epilog="\b\nExample: simkit predict model --data folder:photos --out scores.csv\n"
+    "Tags:    simkit predict model --data folder:photos --tags tags.csv\n"
     "Labels:  simkit predict model --data folder:new,labels=new.csv --report model.html"
 )
 @click.argument("model", type=options.FILE)
@@ -34,6 +36,7 @@ def command(
     split: str | None = None,
     features: tuple[str, ...] = (),
     out: Path = Path("scores.csv"),
+    tags: Path | None = None,
     backbone: str | None = None,
     weights: str | None,
     details: bool = False,
@@ -60,6 +63,9 @@ def command(
         features; or, without SPLIT=, the folder that simkit features --out wrote.
     out : TABLE
         The table, .csv or .parquet.
+    tags : TABLE
+        Also write a table of decisions at the model's thresholds: 1, 0, or empty for classes
+        without a threshold.
     backbone
         Network for the features. [default: that of the training]
     details
@@ -68,20 +74,19 @@ def command(
         Also write the evaluation to a file: .html, with curves and the surest mistakes, .md, .json
         or .txt.
     """
-    from simkit.data.dataset import LABELS, originals
+    from simkit.data.dataset import originals
+    from simkit.learn.predict import tags_of
+    from simkit.learn.trained import SETS_THRESHOLDS
     from simkit.orders import project, project_state
     from simkit.study.evaluation import check_labelled, evaluated, has_labels
 
-    spare(out, *originals(data_spec))
+    for table in filter(None, (out, tags)):
+        spare(table, *originals(data_spec))
     network, brought = options.network(backbone, weights), dict(options.features(features))
-    unsaid = data_spec.lower().startswith("folder:") and "labels=" not in data_spec
-    reason = ""
-    if unsaid and split is None:
-        if any(file.name == LABELS for file in originals(data_spec)):
-            how_to = f"--data {data_spec},labels={LABELS}"
-            reason = f"not evaluated on the {LABELS} of the folder; to read it: {how_to}"
-        data_spec += ",labels=none"  # scores need no labels
+    data_spec, reason = _unlabelled(data_spec) if split is None else (data_spec, "")
     data, trained = simkit.data.open(data_spec), simkit.Trained.load(model, backbone=network)
+    if tags is not None and not trained.thresholds:
+        raise BadInput(f"--tags: the model has no thresholds; {SETS_THRESHOLDS}")
     split = _split(split, brought) if brought else split
     if report is not None:
         check_labelled(trained, data, split)
@@ -93,9 +98,12 @@ def command(
                 trained, data, split=split, backbone=network, progress=advance, **how
             )
     _write(scores, out)
+    if tags is not None:
+        _write(tags_of(trained, scores), tags)
     project_state.record(out.absolute().parent, made=out)
     N, L = scores.shape
     facts, made = {"file": str(out), "images": N, "classes": L}, None
+    facts |= {"tags": str(tags)} if tags is not None else {}
     if has_labels(data, split):
         try:
             check_labelled(trained, data, split)
@@ -107,11 +115,36 @@ def command(
     print_json(facts | ({"evaluation": made.to_json()} if made else {}))
     say(f"wrote {out} ({N:,} images, {L:,} classes)")
     if trained.thresholds:
-        say(f"thresholds from which a class is present: simkit show {quote(str(model))}")
+        _say_tags(trained, tags, quote(str(model)))
     say(made.text(width=width(), details=details) if made else reason, nl=bool(made or reason))
     if made and report is not None:
         write_page(made, report)
         say(f"wrote {report}")
+
+
+def _unlabelled(spec: str) -> tuple[str, str]:
+    """The data without labels, if none are stated, and what is said of a table of the folder."""
+    from simkit.data.dataset import LABELS, originals
+
+    if not spec.lower().startswith("folder:") or "labels=" in spec:
+        return spec, ""
+    reason = ""
+    if any(file.name == LABELS for file in originals(spec)):
+        how_to = f"--data {spec},labels={LABELS}"
+        reason = f"not evaluated on the {LABELS} of the folder; to read it: {how_to}"
+    return f"{spec},labels=none", reason  # scores need no labels
+
+
+def _say_tags(trained: simkit.Trained, tags: Path | None, model: str) -> None:
+    """What the tags are, or how to get them, and the classes without any."""
+    from simkit.learn.trained import untagged
+
+    made = "to write tags, add --tags tags.csv" if tags is None else f"wrote {tags}"
+    none = [name for name, one in zip(trained.classes, trained.thresholds, strict=True)
+            if isnan(one)]  # fmt: skip
+    say(f"{made}: 1 from the threshold of a class on, which simkit show {model} prints")
+    if none:
+        say(untagged(none, trained.tag_precision))
 
 
 def _write(scores: pd.DataFrame, out: Path) -> None:

@@ -202,12 +202,17 @@ def _folder(path: Path) -> dict[str, Any]:
 
 
 def _model(path: Path) -> dict[str, Any]:
-    from simkit.learn.trained import SETS_THRESHOLDS, describe, thresholds_from
+    from simkit.learn.trained import (
+        SETS_THRESHOLDS,
+        describe,
+        tag_rule,
+        thresholds_from,
+        untagged,
+    )
     from simkit.results.test_split import in_words
 
     facts = describe(path)
     settings, first = facts["settings"], examples(facts["names"], 5)
-    places = [value for value in facts["thresholds"] if value is not None]
     say(f"{path} is a model of {facts['classes']:,} classes: {first}")
     say(f"method: {short(simkit.methods.make(facts['method']))}")
     network = settings.get("backbone") or "not named by the features"
@@ -216,16 +221,20 @@ def _model(path: Path) -> dict[str, Any]:
         say(f"scored: {in_words(facts['scored'])}")
     if facts["validation"] is not None:
         say(f"mAP on validation labels: {100 * facts['validation']:.1f}")
-    if places:
-        N = len(facts["names"])
+    if facts["thresholds"]:
+        N, precision = len(facts["names"]), facts["tag_precision"]
         shown = facts["thresholds_present"] or [None] * N  # not in models of version 0.2
         about = thresholds_from(facts["thresholds_from"], facts["thresholds_how"])
-        say(f"thresholds: logits from which a class is present, with the highest F1 on {about}:")
-        limits = ["never" if one is None else f"{one:.2f}" for one in facts["thresholds"]]
-        rows = [*zip(facts["names"], limits, shown, strict=True)]
+        every = zip(facts["names"], facts["thresholds"], shown, strict=True)
+        rows = [(name, f"{one:.2f}", number) for name, one, number in every if one is not None]
+        say(f"tags of {len(rows):,} of {N:,} classes: logits from which a class is present, "
+            f"{tag_rule(precision)}, on {about}:")  # fmt: skip
         table(["class", "threshold", "present labels"], rows[:SHOWN])
-        if N > SHOWN:
-            say(f"and {N - SHOWN:,} more classes: thresholds in {path / 'model.json'}")
+        if len(rows) > SHOWN:
+            say(f"and {len(rows) - SHOWN:,} more classes: thresholds in {path / 'model.json'}")
+        named = zip(facts["names"], facts["thresholds"], strict=True)
+        if none := [name for name, one in named if one is None]:
+            say(untagged(none, precision))
     else:
         say(f"thresholds: logit 0, probability 1/2, for every class; {SETS_THRESHOLDS}")
     rest = ("id", "epoch", "loss", "seed", "settings", "parents", "versions")

@@ -13,8 +13,9 @@ import click
 
 import simkit
 from simkit.cli import options
+from simkit.cli.order import share_or_none
 from simkit.cli.output import Advance, print_json, progress, say, table
-from simkit.errors import BadInput, examples
+from simkit.errors import BadInput
 from simkit.files import may_write, reading
 from simkit.registry import Range, build, short
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from simkit.learn.distributed import Team
     from simkit.learn.protocols import Protocol
     from simkit.learn.selection import TrainingProgress
-    from simkit.study.trial import Detailed, Trial
+    from simkit.study.trial import Trial
 
 SHOWN = 40  # classes in the table of thresholds
 EXACT = 500  # test images from which on mAP is printed with two decimals
@@ -37,6 +38,9 @@ _OFTEN = ("epochs", "batch_size", "lr")  # settings with options of their own
     "simkit.study.trial.trial", "device", "compile", "seed", "draw", "report",
     checkpoint=options.FILE, unasked=click.Choice(["skip", "absent"]),
 )  # fmt: skip
+@options.of(
+    "simkit.study.trial.trial", tag_precision=options.Quantity("share", share_or_none), unset=True
+)
 @options.json
 def command(
     *,
@@ -53,6 +57,7 @@ def command(
     out: Path | None = None,
     backbone: str | None = None,
     weights: str | None,
+    tag_precision: float | None,
     **training: Any,
 ) -> None:
     """Train one method on partial labels and score it on the test split (mAP, masked).
@@ -102,6 +107,8 @@ def command(
 
     named = {"--protocol": protocol, "--size": size, "--crop": crop}
     options.needs(named, "--fine-tune", fine_tune)
+    options.needs({"--tag-precision": tag_precision}, "--report", training["report"])
+    training |= {} if tag_precision is None else {"tag_precision": tag_precision}
     made = simkit.methods.make(method)
     for place in (out and out / "model.json", training["checkpoint"]):
         if place is not None:
@@ -129,10 +136,7 @@ def command(
     others = " and the others" if training["unasked"] == "absent" else ""
     images = f"{done.asked:,} asked images{others}"
     say(f"{short(made)} on {labels_file}: {images}, {settings.epochs} epochs")
-    if done.unasked and not others:
-        say(f"images left out of training because they have no question: {done.unasked:,}")
-    if done.unlabelled:
-        say(f"asked images without a known label: {done.unlabelled:,}")
+    _print_left_out(done, others=bool(others))
     _print(done)
     if team.processes > 1:
         say(f"{team.processes} processes trained it together")
@@ -264,28 +268,37 @@ def _means(done: Trial) -> str:
     return f"{leaves}, {over(done.map_all, 'classes', 'classes in all')}"
 
 
-def _print_decisions(detailed: Detailed) -> None:
-    """Print the thresholds, and the precision and recall that they give on the scored images."""
-    from simkit.learn.trained import FEW_PRESENT
+def _print_decisions(done: Trial) -> None:
+    """Print the thresholds of the tags, and their precision and recall on the scored images."""
+    from simkit.learn.trained import tag_rule, untagged
     from simkit.study.evaluation import share
 
-    if not (rows := sorted(detailed.by_class, key=lambda one: -one.present)):
-        return
-    say("thresholds: logits from which a class is present, chosen from so many present labels; "
-        "precision and recall in percent, with 95% intervals, on so many present labels of the "
-        "scored images:")  # fmt: skip
-    table(
-        ["class", "threshold", "chosen from", "scored on", "precision", "recall"],
-        [[one.name, "never" if isnan(one.threshold) else f"{one.threshold:.2f}", one.from_present,
-          one.present, *(share(vars(one), name) for name in ("precision", "recall"))]
-         for one in rows[:SHOWN]],
-    )  # fmt: skip
+    precision = done.trained.tag_precision
+    by_class = () if done.detailed is None else done.detailed.by_class
+    rows = sorted((one for one in by_class if not isnan(one.threshold)), key=lambda o: -o.present)
+    if rows:
+        say(f"tags of {len(rows):,} of {len(by_class):,} classes: logits from "
+            f"which a class is present, {tag_rule(precision)}, chosen from so many present labels; "
+            "precision and recall in percent, with 95% intervals, on so many present labels of the "
+            "scored images:")  # fmt: skip
+        table(
+            ["class", "threshold", "chosen from", "scored on", "precision", "recall"],
+            [[one.name, f"{one.threshold:.2f}", one.from_present, one.present,
+              *(share(vars(one), name) for name in ("precision", "recall"))]
+             for one in rows[:SHOWN]],
+        )  # fmt: skip
     if len(rows) > SHOWN:
         say(f"and {len(rows) - SHOWN:,} less frequent classes; all: --json")
-    few = [one.name for one in rows if one.from_present < FEW_PRESENT]
-    if few:
-        say(f"thresholds from fewer than {FEW_PRESENT} present labels, and so uncertain: "
-            f"{examples(few, 10)}")  # fmt: skip
+    if none := [one.name for one in by_class if isnan(one.threshold)]:
+        say(untagged(none, precision))
+
+
+def _print_left_out(done: Trial, *, others: bool) -> None:
+    """Print how many images have no question, unless the others are trained on, or no label."""
+    if done.unasked and not others:
+        say(f"images left out of training because they have no question: {done.unasked:,}")
+    if done.unlabelled:
+        say(f"asked images without a known label: {done.unlabelled:,}")
 
 
 def _print(done: Trial) -> None:
@@ -310,7 +323,7 @@ def _print(done: Trial) -> None:
     if done.detailed:
         for line in done.detailed.lines():
             say(line)
-        _print_decisions(done.detailed)
+        _print_decisions(done)
     if done.held_out:
         say(
             f"{done.held_out:,} further asked images are not trained on: they are held out for "

@@ -115,6 +115,17 @@ def predict(
     return table
 
 
+def tags_of(model: Trained, scores: pd.DataFrame) -> pd.DataFrame:
+    """Decisions on the scores of `predict` at the model's thresholds.
+
+    1 where a class is present, 0 where it is not; missing for classes without a threshold, and for
+    images without scores.
+    """
+    limits = np.array(model.thresholds)
+    unsure = np.isnan(limits) | scores.isna().to_numpy()
+    return (scores >= limits).astype("Int8").mask(unsure)
+
+
 def splits_of(data: Dataset, split: str | None) -> list[str]:
     """The splits that `predict` scores, in this order."""
     every = [name for name in data.pictures if name != WHOLE] or [data.to_label]

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from simkit.embed.backbones import BACKBONES, BEST, TIMM
 from simkit.embed.backbones import backbone as load_backbone
 from simkit.embed.networks import Backbone, device_of
-from simkit.errors import BadInput
+from simkit.errors import BadInput, examples
 from simkit.files import file_digest, parse_json, reading, whole
 from simkit.history import History, content_id, sealed, unsealed, versions
 from simkit.labels.truth import class_names
@@ -41,7 +41,7 @@ _BY_NAME = {"its own": None, **{word: word for word in (BEST, TIMM, "random")}} 
 _CURVES = (
     "losses", "validation", "validation_plain", "head_losses", "head_validation", "thresholds",
 )  # fmt: skip
-_FACTS = ("thresholds_from", "thresholds_how", "scored")
+_FACTS = ("thresholds_from", "thresholds_how", "tag_precision", "scored")
 
 
 VAL, CROSS_FITTED = "val", "cross-fitting"  # the images that determine thresholds
@@ -51,7 +51,7 @@ SETS_THRESHOLDS = (
     "them on the val split or, for heads without one, on training images with labels of nearly all "
     "classes"
 )
-FEW_PRESENT = 10  # a threshold from fewer present labels is called uncertain
+TAG_PRECISION = 0.5  # unless stated, at least so many of the tags of a class are right
 
 
 def thresholds_from(images: int, how: str) -> str:
@@ -60,6 +60,22 @@ def thresholds_from(images: int, how: str) -> str:
         return f"{images:,} images of val"
     return (f"{images:,} training images with labels of nearly all classes, each scored by a model "
             "trained without it")  # fmt: skip
+
+
+def tag_rule(precision: float) -> str:
+    """Which threshold of a class is chosen, in words."""
+    if not precision:
+        return "with the highest F1"
+    return (f"with the highest F1 of those at which at least {precision:.0%} of the tags are right "
+            "(lower end of the 95% interval)")  # fmt: skip
+
+
+def untagged(names: Sequence[str], precision: float) -> str:
+    """A sentence about the classes without a threshold."""
+    classes = "1 class" if len(names) == 1 else f"{len(names):,} classes"
+    reached = f" reaches {precision:.0%} precision with certainty" if precision else " was found"
+    return (f"no tags of {classes}, for which no threshold{reached}: {examples(names, 40)}; "
+            "to tag them, label more images, or train with a lower --tag-precision")  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +102,9 @@ class Trained:
         (L,) logits from which on a class is predicted present (nan: never), with the highest F1 on
         so many images of the val split or, by "cross-fitting", of the training images, which models
         without these images scored; empty and 0 without any.
+    tag_precision
+        Only thresholds with this precision at least, by the lower end of its 95 % interval on these
+        images, were considered; 0: all.
     thresholds_present
         (L,) number of these images that show each class.
     scored
@@ -110,6 +129,7 @@ class Trained:
     thresholds_from: int = 0
     thresholds_how: str = VAL
     thresholds_present: tuple[int, ...] = ()
+    tag_precision: float = 0.0
     scored: Mapping[str, Any] = field(default_factory=dict)
 
     def scores(
@@ -225,6 +245,7 @@ class Trained:
             "thresholds_from": self.thresholds_from,
             "thresholds_how": self.thresholds_how,
             "thresholds_present": list(self.thresholds_present),
+            "tag_precision": self.tag_precision,
             "scored": dict(self.scored),
             "history": json.loads(self.history.to_json()),
             "tensors": file_digest(target / "model.safetensors"),
@@ -298,6 +319,7 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
             "thresholds_from": facts.get("thresholds_from", 0),
             "thresholds_how": facts.get("thresholds_how", VAL),
             "thresholds_present": facts.get("thresholds_present", []),
+            "tag_precision": facts.get("tag_precision", 0.0),
             "seed": history.seed,
             "settings": history.settings,
             "parents": list(history.parents),

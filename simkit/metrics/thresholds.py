@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from scipy.stats import beta
 
 from simkit.errors import BadInput, located
 from simkit.labels.coding import is_frame
@@ -25,23 +26,50 @@ from simkit.metrics.ranking import (
     values_of,
 )
 
+Floats = NDArray[np.float64]
 
-def f1_thresholds(scores: Any, present: Any, known: Any = None) -> NDArray[np.float64]:
+
+def exact_interval(
+    share: Floats, number: NDArray[Any], level: float = 0.95
+) -> tuple[Floats, Floats]:
+    """Lower and upper ends of shares of `number` independent cases, nan where it is 0.
+
+    Source: Clopper and Pearson (Biometrika, 1934).
+    """
+    tail = (1 - level) / 2
+    with np.errstate(invalid="ignore"):
+        low = beta.ppf(tail, share * number, (1 - share) * number + 1)
+        high = beta.isf(tail, share * number + 1, (1 - share) * number)
+    low, high = np.where(share == 0, 0, low), np.where(share == 1, 1, high)
+    return np.where(number > 0, low, np.nan), np.where(number > 0, high, np.nan)
+
+
+def f1_thresholds(
+    scores: Any, present: Any, known: Any = None, *, precision: float = 0.0
+) -> NDArray[np.float64]:
     """(L,) thresholds with the highest F1 of each class: it is predicted present from there on.
 
     scores, present, known: of the validation split, as in `average_precision`. Of equally good
     thresholds the largest is returned, which for a class without present labels is its highest
     score; inf for a class without known labels, which is then never predicted. Source: mF1 of "Soft
     Exposure"; the rule for ties is ours.
+
+    precision: consider only thresholds at which precision is at least this, by the lower end of its
+    95 % interval (`exact_interval`); inf for a class without any. A precision that is reached
+    without this margin is often not kept on new images, as the luckiest threshold is chosen.
     """
     thresholds = [np.zeros(0)]
     for ranks in ranked(scores, present, known):
         classes = np.repeat(np.arange(len(ranks.known)), ranks.present)
         reached = 2 * ranks.hits / (ranks.images + ranks.present[classes])
+        if precision > 0:
+            low, _ = exact_interval(ranks.hits / ranks.images, ranks.images)
+            reached = np.where(low >= precision, reached, -1.0)
         best = ranks.reduce(np.maximum, reached, 0.0)
-        places = np.where(reached == best[classes], np.arange(len(reached)), -1)
+        chosen = (reached == best[classes]) & (reached > 0)
+        places = np.where(chosen, np.arange(len(reached)), -1)
         last = ranks.reduce(np.maximum, places, -1)  # scores ascend within a class
-        highest = np.where(ranks.known > 0, ranks.top, np.inf)
+        highest = np.where((ranks.known > 0) & (precision <= 0), ranks.top, np.inf)
         some = last >= 0
         highest[some] = ranks.scores[last[some]]
         thresholds.append(highest)

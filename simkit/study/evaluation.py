@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from torch import nn
 
 from simkit import metrics
-from simkit.annotate.score_precision import exact_interval
 from simkit.data import Dataset
 from simkit.data import open as open_data
 from simkit.data.dataset import Pictures
 from simkit.errors import BadInput, examples, note
 from simkit.learn.predict import predict, splits_of
-from simkit.learn.trained import SETS_THRESHOLDS, Trained, thresholds_from
+from simkit.learn.trained import SETS_THRESHOLDS, Trained, tag_rule, thresholds_from, untagged
 from simkit.metrics.ap import LabelCounts, ap_of_classes
+from simkit.metrics.thresholds import exact_interval
 from simkit.orders.page import address
 from simkit.progress import Progress, silent
 from simkit.registry import short
@@ -52,11 +52,12 @@ class Evaluation(Readable):
         mAP on many new images of the same kind, with its 95 % interval: mAP measured on few images
         is too high. Labels whose `errors` are unknown are taken as true.
     precision, recall
-        Means over these classes at the model's thresholds, in [0, 1]. Precision is of the classes
-        that are predicted at least once; nan if none is.
+        Means over those of these classes with a threshold of the model, in [0, 1]. Precision is of
+        the classes that are predicted at least once. nan without any.
     by_class
         A row for each class of the model that the data have: `present` and `absent` labels, `ap`
-        (nan for classes without one), the model's `threshold`, `precision` and `recall` at it, and
+        (nan for classes without one), the model's `threshold` (nan: the class gets no tags),
+        `precision` and `recall` at it, and
         `best_threshold`, with the highest F1 on these images. Thresholds are logits. `_low` and
         `_high` of precision and recall are the ends of their 95 % intervals.
     scores
@@ -65,7 +66,7 @@ class Evaluation(Readable):
         (N, L) labels, and whether they count.
     thresholds_from
         Number of images that determined the model's thresholds, in words `thresholds`; 0: the model
-        has none, and each is 0, a probability of 1/2.
+        has none, and each is 0, a probability of 1/2. `tag_precision` is that of `Trained`.
     left_out
         A sentence about classes without an AP; "" if all have one.
     data, model
@@ -90,6 +91,7 @@ class Evaluation(Readable):
     data: str
     model: str
     thresholds: str
+    tag_precision: float
     errors: Errors | None
     as_true: float
     _pictures: Sequence[tuple[Pictures, int]] = ()
@@ -134,9 +136,6 @@ class Evaluation(Readable):
     def page(self) -> Page:
         """The page: the answer, the worst and the best classes, and the details."""
         expected, ranked = self.expected, self.by_class["ap"].dropna().sort_values(kind="stable")
-        how = f"chosen on {self.thresholds}" if self.thresholds_from else (
-            f"0 for each, probability 1/2, as the model has none: {SETS_THRESHOLDS}"
-        )  # fmt: skip
         few = ", as mAP measured on few images is too high" * (self.map - self.as_true > TOO_HIGH)
         labels = "the labels are taken as true, as their errors are unknown"
         if self.errors is not None:
@@ -144,8 +143,7 @@ class Evaluation(Readable):
         answers = [
             ("mAP", f"{points(self.map)} on these images. Expected on new images: {expected.ends}"
              f"{few}; {labels}."),
-            ("At thresholds", f"precision {points(self.precision)}, recall "
-             f"{points(self.recall)}. Means over classes; thresholds {how}."),
+            ("Tags", self._tags()),
             ("Data", self.data), ("Model", self.model),
         ]  # fmt: skip
         answers += [("Left out", self.left_out)] if self.left_out else []
@@ -167,12 +165,27 @@ class Evaluation(Readable):
             tuple(tables), details, program="simkit predict",
         )  # fmt: skip
 
+    def _tags(self) -> str:
+        """What the thresholds decide, and how they were chosen."""
+        of = self.by_class[self.by_class["ap"].notna()]
+        number = int(of["threshold"].notna().sum())
+        none = [*self.by_class.index[self.by_class["threshold"].isna()]]
+        how = f"chosen {tag_rule(self.tag_precision)}, on {self.thresholds}"
+        if not self.thresholds_from:
+            how = f"0 for each, probability 1/2, as the model has none: {SETS_THRESHOLDS}"
+        parts = [untagged(none, self.tag_precision)] if none else []
+        if number:
+            means = f"means over {'1 class' if number == 1 else f'{number:,} classes'}"
+            parts.insert(0, f"precision {points(self.precision)}, recall {points(self.recall)}, "
+                         f"{means}; thresholds {how}")  # fmt: skip
+        return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts)
+
     def _table(self, title: str, names: Any, *, thresholds: bool = False) -> Table:
         columns = ["present", "ap", "precision", "recall"]
         columns += ["threshold", "best_threshold"] * thresholds
         rows = (
-            (name, f"{row['present']:,.0f}", points(row["ap"]), share(row, "precision"),
-             share(row, "recall"), *(_logit(row[column]) for column in columns[4:]))
+            (name, f"{row['present']:,.0f}", points(row["ap"]), *_decided(row),
+             *(_logit(row[column]) for column in columns[4:]))
             for name, row in self.by_class.loc[names].iterrows()
         )  # fmt: skip
         heads = ("class", "images", "AP", "precision", "recall", "threshold", "best threshold")
@@ -338,17 +351,19 @@ def evaluated(
     labels.check(where, "evaluate on more images, with present and absent labels (1 and 0)")
     by_class = _by_class(model, frame, shown, counted, labels)
     scored, ap = by_class[by_class["ap"].notna()], by_class["ap"].to_numpy()
+    tagged = scored[scored["threshold"].notna()]
     settings = model.history.settings
     network = settings.get("backbone") or "features of an unnamed network"
     images = f"{len(frame):,} images, {labels.present.sum():,} present labels"
     return Evaluation(
         float(scored["ap"].mean()), on_new_images(ap, labels, errors),
-        metrics.mean_ap(scored["precision"]), metrics.mean_ap(scored["recall"]), by_class, frame,
+        metrics.mean_ap(tagged["precision"]), metrics.mean_ap(tagged["recall"]), by_class, frame,
         shown, counted, model.thresholds_from, labels.left_out(classes, where),
         f"{where}: {images}; mAP is over {len(scored):,} of {len(classes):,} "
         f"{'leaf ' * (data.hierarchy is not None)}classes",
         f"{short(model.method)}, {network}, trained on {settings.get('data', 'arrays')}; id "
-        f"{model.id}", thresholds_from(model.thresholds_from, model.thresholds_how), errors,
+        f"{model.id}", thresholds_from(model.thresholds_from, model.thresholds_how),
+        model.tag_precision, errors,
         on_new_images(ap, labels).mean, pictures,
     )  # fmt: skip
 
@@ -414,6 +429,13 @@ def share(row: Mapping[str, float] | pd.Series[float], name: str) -> str:
         return "none"
     ends = " to ".join(f"{100 * row[f'{name}_{end}']:.0f}" for end in ("low", "high"))
     return f"{points(row[name])} ({ends})"
+
+
+def _decided(row: pd.Series[float]) -> tuple[str, str]:
+    """Precision and recall of a class in a table; "no tags" without a threshold."""
+    if np.isnan(row["threshold"]):
+        return "", "no tags"
+    return share(row, "precision"), share(row, "recall")
 
 
 def _plain(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -27,9 +27,10 @@ from simkit.learn.methods import Method
 from simkit.learn.optim import Settings
 from simkit.learn.side_info import prepare
 from simkit.learn.train import Trained, train
-from simkit.learn.trained import CROSS_FITTED, SETS_THRESHOLDS, VAL, thresholds_from
+from simkit.learn.trained import CROSS_FITTED, SETS_THRESHOLDS, TAG_PRECISION, VAL, thresholds_from
 from simkit.metrics.ap import LabelCounts
 from simkit.progress import Progress, silent
+from simkit.registry import Share
 from simkit.results.test_split import Errors, on_new_images
 from simkit.study import sources
 from simkit.study.cross_fitting import FOLDS, NEARLY_ALL, complete_rows, cross_fitted
@@ -79,7 +80,7 @@ class Detailed:
     Attributes
     ----------
     f1, precision, recall
-        Means over classes, at the thresholds of the model, from `f1_images` images.
+        Means over classes, at the thresholds with the highest F1 on `f1_images` images.
     by_class
         The decisions at each leaf class's threshold (`Decisions`); empty without thresholds.
     thresholds
@@ -120,7 +121,7 @@ class Detailed:
         if self.f1 is not None:
             mean = (
                 f"{share(self.f1)}, precision {share(self.precision)}, recall "
-                f"{share(self.recall)} (thresholds from {self.thresholds})"
+                f"{share(self.recall)} (thresholds with the highest F1 on {self.thresholds})"
             )
         point = f"not measured: {self.not_pointed}" if self.not_pointed else "not measured"
         return [
@@ -181,6 +182,7 @@ def trial(
     unasked: Unasked = "skip",
     where: str = "these labels",
     report: bool = False,
+    tag_precision: Share = TAG_PRECISION,
     settings: Settings = Settings(),
     errors: Errors | None = None,
     seed: int = 0,
@@ -212,6 +214,9 @@ def trial(
     report
         Measure further metrics, see `Detailed`. Thresholds come from val or, for a head without
         one, from training images with labels of nearly all classes (`cross_fitted`).
+    tag_precision
+        Of the report's thresholds: at least this share of the tags of a class must be right, by the
+        lower end of its 95 % interval; a class that does not reach it gets no tags.
     settings
         Settings of the training.
     errors
@@ -260,15 +265,14 @@ def trial(
     run = Training(data, method, settings, transform, seed, draw, device)
     validation = run.validation("val", data.truth("val")) if chooses else None
     options = {**run.options, "compile": compile, "validation": validation}
-    task = run.task(labels if unasked == "skip" else labels.over_all_images())
-    task = prepare(task, method, **options)
+    asked = labels if unasked == "skip" else labels.over_all_images()
+    task = prepare(run.task(asked), method, **options)
     trained = train(task, method, checkpoint=checkpoint, progress=progress, **options)
     trained = _with_data(trained, run)
     images = _image_counts(labels, all_asked)
-    of_val = run.scored(trained, "val") if val else None
-    if report and not val:
-        of_val = _cross_fitted(run, labels, progress)
-    trained = _with_thresholds(trained, of_val, VAL if val else CROSS_FITTED)
+    fitted = _cross_fitted(run, labels, progress) if report and not val else None
+    of_val = run.scored(trained, "val") if val else fitted
+    trained = _with_thresholds(trained, of_val, val=val, precision=tag_precision)
     if not split:
         return Trial(trained, "", 0, math.nan, math.nan, *images)
     test, detailed = run.scored(trained, split), None
@@ -474,15 +478,18 @@ def _with_scores(
     return replace(trained, scored=scored)
 
 
-def _with_thresholds(trained: Trained, val: Scored | None, how: str) -> Trained:
-    """The model with the thresholds of the highest F1 on these images, if any."""
-    if val is None:
+def _with_thresholds(
+    trained: Trained, scored: Scored | None, *, val: bool, precision: float
+) -> Trained:
+    """The model with the thresholds of the highest F1 at a precision on these images, if any."""
+    if scored is None:
         return trained
-    values = metrics.f1_thresholds(val.scores, val.present, val.known)
+    values = metrics.f1_thresholds(scored.scores, scored.present, scored.known, precision=precision)
     return replace(
         trained, thresholds=tuple(np.where(np.isinf(values), np.nan, values).tolist()),
-        thresholds_from=val.scores.shape[0], thresholds_how=how,
-        thresholds_present=tuple(LabelCounts.of(val.present, val.known).present.tolist()),
+        thresholds_from=scored.scores.shape[0], tag_precision=precision,
+        thresholds_how=VAL if val else CROSS_FITTED,
+        thresholds_present=tuple(LabelCounts.of(scored.present, scored.known).present.tolist()),
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import tomllib
+from math import isnan
 from pathlib import Path
 
 import numpy as np
@@ -113,12 +114,13 @@ def test_the_printed_training_chooses_thresholds(shell, project) -> None:
     trained = Trained.load("project/model")
     how = ("18 training images with labels of nearly all classes, each scored by a model trained "
            "without it")  # fmt: skip
-    assert trained.thresholds_from == 18 and f"(thresholds from {how})" in done.out
-    assert f"with the highest F1 on {how}" in shell("show", "project/model").out
-    names = zip(trained.classes, trained.thresholds_present, strict=True)
-    few = [name for name, number in names if number < 10]
-    said = done.out.partition("thresholds from fewer than 10 present labels, and so uncertain: ")[2]
-    assert few and all(name in said for name in few)
+    assert trained.thresholds_from == 18 and f"highest F1 on {how})" in done.out
+    shown = shell("show", "project/model").out
+    assert f"(lower end of the 95% interval), on {how}" in shown
+    none = [x for x, one in zip(trained.classes, trained.thresholds, strict=True) if isnan(one)]
+    for out in (done.out, shown):
+        said = out.partition(" reaches 50% precision with certainty: ")[2].partition(";")[0]
+        assert none and said.split(", ") == none
     done = shell(*[str(copy) if word == str(data) else word for word in step])
     assert "images of val)" in done.out, done.err
 

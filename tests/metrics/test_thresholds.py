@@ -5,10 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
+from scipy.stats import binomtest
 from sklearn.metrics import f1_score
 
 from simkit.errors import BadInput
 from simkit.metrics import at_k, f1, f1_thresholds, mean_ap, precision_recall, ranking, top1
+from simkit.metrics.thresholds import exact_interval
 from tests.reference import metrics as slow
 
 
@@ -51,6 +53,58 @@ def test_of_thresholds_that_do_equally_well_the_largest_is_taken():
     assert f1_thresholds(scores, present).tolist() == [9]
     assert f1_thresholds(scores[:-1], present[:-1]).tolist() == [9]
     assert f1_thresholds(scores[1:], present[1:]).tolist() == [1]  # 2/6 and 4/10
+
+
+def test_intervals_are_those_of_clopper_and_pearson():
+    right, of = np.array([0, 1, 3, 8, 57]), np.array([5, 9, 4, 8, 80])
+    for level in (0.95, 0.8):
+        wanted = [
+            binomtest(k, n).proportion_ci(level, "exact") for k, n in zip(right, of, strict=True)
+        ]
+        np.testing.assert_allclose(np.transpose(exact_interval(right / of, of, level)), wanted)
+    np.testing.assert_allclose(
+        exact_interval(np.array([8 / 8]), np.array([8]))[0], 0.025 ** (1 / 8)
+    )
+    assert np.isnan(exact_interval(np.array([0.0]), np.array([0]))).all()
+
+
+@pytest.mark.parametrize("precision", [0.3, 0.6])
+def test_thresholds_at_a_precision_have_the_highest_f1_among_those_that_surely_reach_it(precision):
+    rng = np.random.default_rng(5)
+    present, known = rng.random((70, 8)) < 0.4, rng.random((70, 8)) < 0.9
+    scores = np.round(rng.normal(size=(70, 8)) + np.arange(8) / 3 * present, 1)  # with ties
+    present[:, 0] = False
+    wanted = np.full(8, np.inf)
+    for c, of in enumerate(known.T):
+        best = 0.0
+        for limit in np.unique(scores[of, c])[::-1]:
+            called = scores[of, c] >= limit
+            hits = int((called & present[of, c]).sum())
+            reached = 2 * hits / (called.sum() + present[of, c].sum())
+            low = binomtest(hits, int(called.sum())).proportion_ci(method="exact").low
+            if low >= precision and reached > best:
+                best, wanted[c] = reached, limit
+    assert 1 < np.isinf(wanted).sum() < 8
+    found = f1_thresholds(scores, present, known, precision=precision)
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("precision", [0.5, 0.8])
+def test_the_precision_of_thresholds_is_kept_on_new_images(precision):
+    """Without the margin of the interval, 40 % and 70 % of these classes would not keep it."""
+    rng = np.random.default_rng(0)
+    share, distance = rng.choice([0.03, 0.1, 0.3], 300), rng.choice([0.7, 1.2, 2.0], 300)
+
+    def drawn(images):
+        present = rng.random((images, 300)) < share
+        return rng.normal(size=present.shape) + distance * present, present
+
+    limits = f1_thresholds(*drawn(400), precision=precision)
+    some = np.isfinite(limits)
+    with np.errstate(invalid="ignore"):
+        kept = precision_recall(*drawn(20_000), limits)[0][some]
+    assert 30 < some.sum() < 150
+    assert np.mean(kept < precision) < 0.1 and np.min(kept) > precision - 0.1
 
 
 @given(

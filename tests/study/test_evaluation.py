@@ -54,8 +54,24 @@ def test_means_are_over_classes_with_present_and_absent_labels(model) -> None:
     assert done.by_class["best_threshold"][:2].tolist() == [2, 2]
     assert "1 without present labels (cow) and 1 without absent labels (eel)" in done.left_out
     assert done.expected.low <= done.expected.mean <= done.expected.high
-    for part in (done.left_out, "chosen on 7 images of val"):
+    for part in (done.left_out, "chosen with the highest F1, on 7 images of val"):
         assert part in done.text(width=1000) and part in done.html()
+
+
+def test_classes_without_a_threshold_get_no_tags_and_are_named(model) -> None:
+    thresholds = {"thresholds": (2.5, np.nan, 0.0, 0.0, 0.0), "thresholds_from": 7}
+    done = by_hand(replace(model, **thresholds, tag_precision=0.8))
+    assert (done.precision, done.recall) == (0.5, 0.5)  # of cat alone
+    text = done.text(width=1000)
+    assert "means over 1 class; thresholds chosen with the highest F1 of those" in text
+    untagged = "No tags of 1 class, for which no threshold reaches 80% precision "
+    untagged += f"with certainty: {HOSTILE}"
+    assert f"{untagged};" in text
+    assert next(line for line in text.splitlines() if line.startswith(HOSTILE)).endswith("no tags")
+    tags = simkit.learn.predict.tags_of(
+        replace(model, **thresholds), pd.DataFrame([[2.5, 9, -1, 0, np.nan]], columns=[*NAMES])
+    )
+    assert tags.iloc[0].tolist() == [1, pd.NA, 0, 1, pd.NA]
 
 
 def test_the_surest_mistakes_are_known_labels_beyond_the_thresholds(model) -> None:
@@ -145,7 +161,7 @@ def test_a_model_is_evaluated_on_test_images_as_scikit_learn_does(on_scenes) -> 
             assert ap == pytest.approx(expected, abs=1e-9)
     assert done.map == pytest.approx(model.scored["map"], abs=1e-6)  # as training measured it
     assert done.expected.low == pytest.approx(model.scored["low"], abs=1e-5)
-    assert model.thresholds_from == 30 and "chosen on 30 images of val" in done.text(width=1000)
+    assert model.thresholds_from == 30 and model.tag_precision == 0.5
     html = done.html()
     assert html.count("<details open>") == 3 and html.count("data:image/jpeg") > 12
     assert html.count("data:image/svg") == done.by_class["ap"].notna().sum()

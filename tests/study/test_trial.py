@@ -204,7 +204,7 @@ def test_thresholds_without_val_are_from_models_that_have_not_seen_the_image(tmp
     codes = np.where(shown, 1, -1)
     codes[50:, 1:] = 0  # the other images were asked about one class
     labels = PartialLabels.of(codes, truth.images, truth.classes)
-    how = {"settings": Settings(epochs=100, lr=0.1), "report": True}
+    how = {"settings": Settings(epochs=100, lr=0.1), "report": True, "tag_precision": 0}
     done = trial(labels, methods.make("an"), source(data, files), **how)
     model, seen = done.trained, shown[:50]
     assert N > 50 and (model.thresholds_from, model.thresholds_how) == (50, "cross-fitting")
