@@ -222,7 +222,7 @@ class Curves:
         self._growth = rng.standard_normal(SAMPLES)
         self._moves, self._mix = rng.standard_normal(SAMPLES), rng.random((SAMPLES, 1))
         self.kept = np.arange(SAMPLES)  # samples that agree with earlier purchases, with repetition
-        self.surprise = 0.0  # what no sample predicted of the labels so far, in logit mAP
+        self.surprise: Array | float = 0.0  # (R, 1) of the measured labels so far, in logit mAP
         # Models are trained on the pilot's labels as well, except for those of earlier orders
         # outside of a project, whose images are not those of the comparison's data.
         self.with_pilot = evidence.project is not None or evidence.received is None
@@ -233,7 +233,9 @@ class Curves:
     @property
     def floor(self) -> Array:
         """(R,) mAP of one model on the labels so far, in the samples `kept`."""
-        return np.asarray(self.as_scored(self.trained, self.base[:, None])[self.kept, 0])
+        value, received = self.base[:, None], self.evidence.received
+        spread = None if received is None else self._error(received)
+        return np.asarray(self.as_scored(self.trained, value, spread=spread)[self.kept, 0])
 
     @property
     def free(self) -> float:
@@ -440,17 +442,19 @@ class Curves:
         return (received.asked if by_images else received.images) / self.evidence.pool.images
 
     def agree_with(self, received: Received) -> None:
-        """Resample in proportion to the likelihood of a purchase's mAP.
+        """Learn from the measured mAP of the labels so far.
 
-        Importance resampling (Rubin 1988) with a normal likelihood. It is widened until the
-        effective number of samples, (sum w)**2 / sum w**2, reaches `AGREEING`: a mAP that no sample
-        predicted would otherwise leave a single sample, and intervals of width zero. With such
-        a mAP, the images are easier or harder than all samples say, whatever is bought: the
-        remaining difference in logit mAP is added to all predictions.
+        Samples are drawn in proportion to the likelihood of this mAP: importance resampling (Rubin
+        1988) with a normal likelihood. It is widened until the effective number of samples,
+        (sum w)**2 / sum w**2, reaches `AGREEING`: a mAP that no sample predicted would otherwise
+        leave a single sample. What still separates a sample from this mAP is added to all its
+        predictions, in logit mAP, as further purchases are trained on the same labels and scored
+        on the same images. So the mAP of the labels so far is the measured one (on orders with
+        real trainings, benchmarks/results/plan_together.md: as good as the samples alone, or
+        better).
         """
         value = self._received(received)[self.kept, 0]
-        error = max(NOISE, _spread(received.scores) / np.sqrt(len(received.scores)))
-        noise = width = np.hypot(error, self.deviation((received.option, received.method)))
+        width = np.hypot(self._error(received), self.deviation((received.option, received.method)))
         while True:
             weights = np.exp(-(((value - received.score) / width) ** 2) / 2)
             if weights.sum() ** 2 >= AGREEING * (weights**2).sum() > 0:
@@ -461,8 +465,11 @@ class Curves:
         self.kept = self.kept[np.sort(chosen)]
         self.trained = received.option, received.method
         self.base = self._received(received)[:, 0]
-        if width > noise:
-            self.surprise = float(_logit(received.score) - np.median(_logit(self.base[self.kept])))
+        self.surprise = _logit(received.score) - _logit(self.base)[:, None]
+
+    def _error(self, received: Received) -> float:
+        """Standard error of the measured mAP of the labels so far, besides that of the images."""
+        return max(NOISE, _spread(received.scores) / math.sqrt(len(received.scores)))
 
     def full(self, pair: Pair) -> FullCurve:
         """The curve of complete labels by the same annotators with the same method."""
@@ -618,16 +625,19 @@ class Curves:
         # No sample exceeds complete labels of as many images, except by a measured lead.
         return np.minimum(value, full(times) + np.maximum(most - limit, 0))
 
-    def as_scored(self, pair: Pair, value: Array) -> Array:
+    def as_scored(self, pair: Pair, value: Array, *, spread: float | None = None) -> Array:
         """(R, M) mAP of a single purchase, with the noise of its draw, its images and a small test
-        set; within a sample the noise is the same for all purchases."""
-        spread = self.deviation(pair)
+        set; within a sample the noise is the same for all purchases.
+
+        spread: standard deviation of mAP besides that of the test set. Default: `deviation`.
+        """
+        spread = self.deviation(pair) if spread is None else spread
         # On the scale arcsin(sqrt(mAP)) the noise of a test set does not depend on mAP.
         angle = np.arcsin(np.sqrt(np.clip(value, 0, 1)))
         slope = np.maximum(np.sin(2 * angle), 0.1)  # of mAP by the angle
         angle = angle + (spread / slope + self.evidence.test.spread) * self._luck[:, None]
         value = np.sin(np.clip(angle, 0, np.pi / 2)) ** 2
-        value = expit(_logit(value) + self.surprise) if self.surprise else value
+        value = expit(_logit(value) + self.surprise)
         return self._widened(value, self.kept)
 
     def _widened(self, value: Any, kept: Any = slice(None)) -> Array:
