@@ -31,7 +31,7 @@ from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit, logit, ndtri
 
 from simkit.annotate.annotators import Habits, outvoted
 from simkit.chance import Chance
@@ -463,6 +463,12 @@ class Curves:
         rng = self._rng("bought", str(received.option), received.method)
         chosen = rng.choice(SAMPLES, SAMPLES, p=weights / weights.sum())
         self.kept = self.kept[np.sort(chosen)]
+        # Few samples are kept, some many times: luck is dealt anew, as quantiles of the normal
+        # distribution, so that its mean over them is 0 and ranges are those of measured noise.
+        kept, times = np.unique(self.kept, return_counts=True)
+        dealt = rng.permutation(len(kept))
+        below = np.cumsum(times[dealt]) - times[dealt] / 2
+        self._luck[kept[dealt]] = ndtri(below / SAMPLES)
         self.trained = received.option, received.method
         self.base = self._received(received)[:, 0]
         self.surprise = _logit(received.score) - _logit(self.base)[:, None]
@@ -629,20 +635,29 @@ class Curves:
         """(R, M) mAP of a single purchase, with the noise of its draw, its images and a small test
         set; within a sample the noise is the same for all purchases.
 
-        spread: standard deviation of mAP besides that of the test set. Default: `deviation`.
+        spread: standard deviation of a measured mAP besides that of the test set. Default: the mAP
+        is predicted, with `deviation` between draws, and its ranges are widened.
         """
-        spread = self.deviation(pair) if spread is None else spread
-        # On the scale arcsin(sqrt(mAP)) the noise of a test set does not depend on mAP.
+        value = expit(_logit(value) + self.surprise)
+        if spread is None:
+            value = self._widened(self._with_luck(value, self.deviation(pair)), self.kept)
+        else:
+            value = self._with_luck(value, spread)
+        return self._with_luck(value, 0.0, self.evidence.test.spread)
+
+    def _with_luck(self, value: Array, spread: float, of_angle: float = 0.0) -> Array:
+        """(R, M) mAP with this standard deviation of mAP, and of arcsin(sqrt(mAP)), on which the
+        noise of a test set does not depend on mAP."""
         angle = np.arcsin(np.sqrt(np.clip(value, 0, 1)))
         slope = np.maximum(np.sin(2 * angle), 0.1)  # of mAP by the angle
-        angle = angle + (spread / slope + self.evidence.test.spread) * self._luck[:, None]
-        value = np.sin(np.clip(angle, 0, np.pi / 2)) ** 2
-        value = expit(_logit(value) + self.surprise)
-        return self._widened(value, self.kept)
+        angle = angle + (spread / slope + of_angle) * self._luck[:, None]
+        return np.asarray(np.sin(np.clip(angle, 0, np.pi / 2)) ** 2)
 
     def _widened(self, value: Any, kept: Any = slice(None)) -> Array:
-        """(R, M) mAP, `widening` times as far from its median over the samples `kept`, in logit
-        mAP; so are all differences between purchases."""
+        """(R, M) predicted mAP, `widening` times as far from its median over the samples `kept`, in
+        logit mAP; so are all differences between purchases."""
+        # Back-tests judge predictions on one test split: its noise is not widened, nor is a mAP
+        # that was measured.
         if self.widening == 1.0:
             return np.asarray(value)
         line = _logit(value)

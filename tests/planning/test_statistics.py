@@ -32,8 +32,8 @@ from simkit.planning.choose import (
 )
 from simkit.planning.choose import next_measurement as next_one
 from simkit.planning.costs import count, wrong_labels
-from simkit.planning.curves import OTHER_IMAGES, CellCurve, Curves
-from simkit.planning.evidence import COMPLETE, Evidence, LabelOption, Pool
+from simkit.planning.curves import NOISE, OTHER_IMAGES, CellCurve, Curves
+from simkit.planning.evidence import COMPLETE, Evidence, LabelOption, Pool, Received
 from simkit.results.test_split import TestSplit
 from tests.planning import planted
 
@@ -325,6 +325,26 @@ def test_all_ranges_are_widened_and_no_median_moves(pilot):
         assert wider - middle == pytest.approx(1.5 * (band - middle), abs=1e-3)
     floors = [np.quantile(logit(curves.floor), [0.05, 0.95]) for curves in (usual, wide)]
     assert np.ptp(floors[1]) == pytest.approx(1.5 * np.ptp(floors[0]))
+
+
+@pytest.mark.parametrize("measured", [0.3, 0.6])
+def test_the_labels_so_far_have_the_measured_map_and_its_noise_alone(pilot, measured):
+    """Whatever was predicted, and however much predictions are widened."""
+    test = replace(pilot.test, images=80, noise=0.05, half_width=10.0)
+    option, method = next(pair for pair in pilot.cells if pair[0].complete)
+    size = pilot.cells[option, method][-1]
+    received = Received(
+        option, method, dollars=10.0, images=IMAGES, asked=IMAGES, present=size.present,
+        absent=size.absent, scores=np.full(3, measured),
+    )  # fmt: skip
+    curves = curves_of(replace(pilot, test=test, received=received), widening=2.0)
+    before = curves.base
+    curves.agree_with(received)
+    assert abs(np.median(before) - measured) > 0.02
+    low, middle, high = np.arcsin(np.sqrt(np.quantile(curves.floor, [0.05, 0.5, 0.95])))
+    assert middle == pytest.approx(np.arcsin(np.sqrt(measured)), abs=0.003)
+    half = norm.ppf(0.95) * (NOISE / np.sin(2 * middle) + test.spread)
+    assert [middle - low, high - middle] == pytest.approx([half, half], rel=0.06)
 
 
 # -- the choice -----------------------------------------------------------------------------------
