@@ -14,7 +14,7 @@ import pandas as pd
 from simkit.errors import BadInput
 from simkit.quantities import money
 from simkit.results.result_tables import frame, opened
-from simkit.results.statistics import Best, Interval, best_of, interval, paired_interval
+from simkit.results.statistics import SURE, Best, Interval, best_of, interval, paired_interval
 
 FULL = "full"  # the method of references, trained on complete labels
 SMALLEST = 0.0005  # a difference below 0.05 points prints as 0.0, and so counts as a tie
@@ -164,6 +164,15 @@ def best_pairs(schemes: Sequence[Row]) -> tuple[Best, dict[tuple[str, str], Cell
     pairs = {(cell.scheme, cell.method): cell for row in schemes for cell in row.cells}
     scores = {pair: cell.by_draw for pair, cell in pairs.items()}
     return best_of(scores, smallest=SMALLEST), pairs
+
+
+def open_schemes(best: Best) -> list[str]:
+    """The schemes that may be the best, that of the highest pair first."""
+    scheme = best.first[0]
+    names = [name for name, _ in (*best.ties, *best.rivals) if name != scheme]
+    # Rivals of the first pair may all be of its scheme, while its interval leaves others open.
+    names = names or [name for (name, _), p in best.above.items() if name != scheme and p < SURE]
+    return list(dict.fromkeys([scheme, *names]))
 
 
 def over_shared(cell: Cell, cells: Sequence[Cell]) -> Cell:

@@ -4,15 +4,17 @@ A draw is one repetition with separate labels, initial weights and order of imag
 methods share; methods are therefore compared by their differences within draws. Intervals and tests
 use Student's t below 20 draws and the bootstrap from 20 on; one draw has no interval.
 
-The probability of being the best is from a normal model with random effects, for n draws i of m
-methods j:
+The probability of being the best agrees with the intervals of paired differences: each difference
+of the first method to another has Student's t about its mean as posterior (a flat prior), with the
+width of its interval. Why this model:
 
-    score_ij = draw_i + theta_j + noise_ij,   noise ~ N(0, sigma^2),   theta_j ~ N(mu, tau^2)
-
-Labels and weights of a draw are the same for all methods, so much of their luck is in draw_i
-and cancels. The posterior shrinks the effects theta_j towards their mean mu, more strongly the
-larger the noise is relative to their differences: the highest of many means is mostly lucky (the
-winner's curse), and shrinkage corrects for it. Posterior samples show how often each is highest.
+- Each difference has a standard error of its own. Schemes differ in their noise, and one variance
+  for all makes a difference seem sure that its own draws leave open.
+- The differences share the luck of the first method, so they are drawn together, with the
+  correlation 1/2 that they have if the noise of all methods is independent and alike. Correlations
+  of two to five draws of dozens of methods would be of rank one to four: all rivals would win in
+  the same samples, and the best of many, which is mostly lucky, would seem too sure.
+- For the same reason the standard errors are uncertain independently of each other.
 """
 
 from __future__ import annotations
@@ -41,18 +43,8 @@ _RESAMPLES = 9_999
 _TAIL = 20  # resamples beyond a statistic that are enough to estimate its p
 _ROUNDING = 1e-12  # smaller differences of scores in [0, 1] are rounding errors
 SURE = 0.95  # a method is called the best from this probability on
-# With two draws of two or three methods sigma has one or two degrees of freedom: the model claims
-# a probability of 0.96 where it is right in 0.85 of simulated comparisons.
-LEAST_DRAWS = 3
 _SAMPLES = 4000  # the error of a probability of 95 % is then 0.3 points
-# Methods more standard errors below the best stay out of the model: they cannot be the best, and
-# would stretch tau, so that the methods that matter would hardly be shrunk.
-_FAR = 10.0
-_TAU = np.geomspace(0.05, 50.0, 60)  # grid of the spread of method effects, in standard errors
-# Smallest standard deviation of the noise, in mAP: scores of few test images are coarse, so that
-# equal differences in all draws prove nothing.
-_LEAST = 1e-4
-_ONE_SIDED = 1.64  # normal quantile of 95 %
+_MOST_DRAWS = 10_000  # more are not counted
 
 
 @dataclass(frozen=True)
@@ -227,17 +219,20 @@ class Best:
         and method.
     probability
         By name, the probability of being the best; methods with equal scores share one. Empty with
-        fewer than three draws.
+        fewer than two draws.
     rivals
         Other names that may be the best: with the first and its ties, these are the fewest that
-        include the best with a probability of 95 %. With fewer than three draws, all others.
+        include the best with a probability of 95 %. With fewer than two draws, all others.
     draws
         Number of draws.
     equal
         By name, the number of its group: methods of a group have equal scores in every draw.
     extra_draws
-        Number of additional draws that would probably separate the first two methods; None if they
-        are separated already or no estimate is possible; `inf` if their effects seem equal.
+        Number of additional draws that would separate the first two methods if their difference
+        stayed the same; None if they are separated already or no estimate is possible; `inf` if
+        10,000 would not.
+    above
+        By name of each method with other scores, the probability that the first is better than it.
     """
 
     order: tuple[Any, ...]
@@ -246,6 +241,7 @@ class Best:
     draws: int
     equal: Mapping[Any, int] = field(default_factory=dict)
     extra_draws: float | None = None
+    above: Mapping[Any, float] = field(default_factory=dict)
 
     @property
     def first(self) -> Any:
@@ -270,8 +266,16 @@ class Best:
         return bool(self.probability) and self.of(names) >= SURE and names.issuperset(self.ties)
 
     def of(self, names: Iterable[Any]) -> float:
-        """Probability that the best method is among these names."""
-        return sum({self.equal[n]: self.probability[n] for n in names if n in self.equal}.values())
+        """Probability that the best method is among these names.
+
+        With the first among them, at most the probability that it is better than each other name:
+        the interval of this difference stands beside it, and other methods among the names must
+        not make the first seem surer than that.
+        """
+        names = set(names)
+        by_group = {self.equal[n]: self.probability[n] for n in names if n in self.equal}
+        above = [p for n, p in self.above.items() if n not in names and self.first in names]
+        return min([sum(by_group.values()), *above])
 
 
 def best_of(scores: Mapping[Any, Mapping[int, float]], *, smallest: float = 0.0) -> Best:
@@ -302,16 +306,18 @@ def best_of(scores: Mapping[Any, Mapping[int, float]], *, smallest: float = 0.0)
     columns, group = np.empty((len(draws), 0)), dict[Any, int]()
     for place in np.lexsort(Y[::-1]):
         column = Y[:, [place]]
-        alike = np.flatnonzero((np.abs(columns - column) <= smallest).all(0))
+        alike = np.flatnonzero((np.abs(columns - column) <= max(smallest, _ROUNDING)).all(0))
         group[names[place]] = int(alike[0]) if len(alike) else columns.shape[1]
         if not len(alike):
             columns = np.hstack([columns, column])
     first = group[order[0]]
-    if len(draws) < LEAST_DRAWS:
-        rivals = tuple(name for name in order[1:] if group[name] != first)
-        return Best(tuple(order), {}, rivals, len(draws), group)
-    theta = _posterior(columns)
-    wins = np.bincount(theta.argmax(1), minlength=columns.shape[1]) / len(theta)
+    others = [name for name in order if group[name] != first]
+    if len(draws) < 2:
+        return Best(tuple(order), {}, tuple(others), len(draws), group)
+    by = {name: _difference(scores[order[0]], scores[name]) for name in others}
+    above = {name: float(special.stdtr(one.draws - 1, _t(one))) for name, one in by.items()}
+    wins = _wins(columns.shape[1], first, {group[name]: by[name] for name in reversed(others)})
+    wins[first] = min([wins[first], *above.values()])  # they differ by the error of sampling
     probability = {name: float(wins[g]) for name, g in group.items()}
     # One rule for the best and its rivals: the groups, the most probable first, until the best is
     # among them with 95 %. The first has the highest mean, and up to the error of sampling the
@@ -320,62 +326,44 @@ def best_of(scores: Mapping[Any, Mapping[int, float]], *, smallest: float = 0.0)
     before = np.concatenate([[0.0], np.cumsum(wins[ranked])[:-1]])
     level = {g for g, others in zip(ranked, before, strict=True) if others < SURE}
     rivals = tuple(name for name in order if group[name] in level - {first})
-    extra_draws: float | None = None
-    if rivals:
-        # Until the expected difference to the second is significant, at 1.64 standard errors, by
-        # its variance 2 sigma^2 / n. The effects are the shrunken ones: the measured difference of
-        # the best of many is too large and would suggest too few draws.
-        second = next(group[name] for name in order if group[name] != first)
-        gap = float(theta[:, first].mean() - theta[:, second].mean())
-        extra_draws = math.inf
-        if gap > 0:
-            needed = math.ceil(2 * _noise(columns)[0] * (_ONE_SIDED / gap) ** 2) - len(draws)
-            extra_draws = needed if needed > 0 else None
-    return Best(tuple(order), probability, rivals, len(draws), group, extra_draws)
+    extra_draws = _extra_draws(by[others[0]]) if rivals else None
+    return Best(tuple(order), probability, rivals, len(draws), group, extra_draws, above)
 
 
-def _noise(Y: _Floats) -> tuple[float, int]:
-    """Variance of the noise in scores (n, m), and its degrees of freedom."""
-    n, m = Y.shape
-    mean = Y.mean(0)
-    # One variance for all methods: with three to ten draws, separate variances would be so
-    # uncertain that the method with the luckiest one would seem sure. Residuals are the part that
-    # the means of method and draw do not explain (two-way analysis without interaction).
-    residuals = Y - mean - (Y - mean).mean(1, keepdims=True)
-    freedom = (n - 1) * (m - 1)
-    return max(float((residuals**2).sum()) / max(freedom, 1), _LEAST**2), freedom
+def _difference(first: Mapping[int, float], other: Mapping[int, float]) -> Interval:
+    """The paired difference over the draws that both have, as it is printed."""
+    return paired_interval([first[draw] - other[draw] for draw in first if draw in other])
 
 
-def _posterior(Y: _Floats) -> _Floats:
-    """(S, m) samples of the method effects, from scores (n, m) without equal columns."""
-    n, m = Y.shape
-    mean = Y.mean(0)
-    theta = np.full((_SAMPLES, m), -np.inf)
-    v, freedom = _noise(Y)
-    # theta_j is estimated by the mean over draws, with the squared standard error sigma^2 / n.
-    near = mean >= mean.max() - _FAR * math.sqrt(v / n)
-    k, average = int(near.sum()), float(mean[near].mean())
-    if k == 1:
-        theta[:, near] = mean[near]
-        return theta
+def _error_of(by: Interval) -> float:
+    """The standard error with which Student's t has the ends of this interval."""
+    assert by.half is not None
+    return by.half / float(special.stdtrit(by.draws - 1, 0.975))
+
+
+def _t(by: Interval) -> float:
+    return by.mean / _error_of(by)
+
+
+def _wins(groups: int, first: int, by: Mapping[int, Interval]) -> _Floats:
+    """(G,) share of posterior samples in which each group is the best.
+
+    by: the difference of the first group to each other one.
+    """
     rng = np.random.default_rng(0)  # the same data give the same probability
-    # The posterior of sigma^2 under the prior 1 / sigma^2 is scaled inverse chi-squared.
-    error = v * freedom / rng.chisquare(freedom, _SAMPLES) / n  # squared standard error of a mean
-    tau = (_TAU * math.sqrt(v / n)) ** 2
-    total = tau + error[:, None]
-    spread = float(((mean[near] - average) ** 2).sum())
-    # With mu integrated out, means of variance total = tau^2 + error have the likelihood
-    # total^(-(k - 1) / 2) exp(-spread / (2 total)) (Gelman et al., Bayesian Data Analysis, 5.4).
-    # The prior is flat in the standard deviation tau, the usual choice that does not pull it to 0;
-    # on a grid of equal steps of log tau it is therefore multiplied by tau, the root of `tau`.
-    log = -0.5 * (k - 1) * np.log(total) - spread / (2 * total) + 0.5 * np.log(tau)
-    weights = np.cumsum(np.exp(log - log.max(1, keepdims=True)), axis=1)
-    pick = rng.random((_SAMPLES, 1)) * weights[:, -1:]
-    tau = tau[(weights < pick).sum(1)]
-    # Given sigma and tau, mu is normal around the average, and theta_j around a mean between mu and
-    # the measured one, weighted by their precisions.
-    shrink = tau / (tau + error)
-    center = rng.normal(average, np.sqrt((tau + error) / k))[:, None]
-    noise = rng.standard_normal((_SAMPLES, k)) * np.sqrt(shrink * error)[:, None]
-    theta[:, near] = center + shrink[:, None] * (mean[near] - center) + noise
-    return theta
+    ahead = np.zeros((_SAMPLES, groups))  # of the first group
+    shared = rng.standard_normal(_SAMPLES)
+    for g, one in by.items():
+        freedom = one.draws - 1
+        noise = (shared + rng.standard_normal(_SAMPLES)) / math.sqrt(2)
+        noise *= np.sqrt(freedom / rng.chisquare(freedom, _SAMPLES))
+        ahead[:, g] = one.mean + _error_of(one) * noise
+    return np.bincount(ahead.argmin(1), minlength=groups) / _SAMPLES
+
+
+def _extra_draws(by: Interval) -> float | None:
+    """Until the difference is significant on one side, at this mean and spread."""
+    total = np.arange(by.draws, by.draws + _MOST_DRAWS)
+    t = _t(by) * np.sqrt(total / by.draws)
+    enough = np.flatnonzero(t >= special.stdtrit(total - 1, SURE))
+    return float(enough[0]) or None if len(enough) else math.inf

@@ -18,6 +18,7 @@ from simkit.results.cells import (
     Row,
     best_pairs,
     listed,
+    open_schemes,
     over_shared,
     references,
     summary_rows,
@@ -31,10 +32,9 @@ _NOTE = (
     "best, is at least 95 %; otherwise the fewest methods are named that include the best with "
     "95 %. The same rule decides between schemes, whose probability is the sum over their "
     "methods.\n\n"
-    "P(best) is from a normal random-effects model over the draws that all methods share, with one "
-    "variance for all methods. *behind* is the mean difference to the highest within draws. Its "
-    "95 % confidence interval is from the draws of these two methods alone: with few draws it is "
-    "wide and may include 0 although P(best) is at least 95 %. *interval* (after ± in sentences) "
+    "*behind* is the mean difference to the highest within draws, with its 95 % confidence "
+    "interval. P(best) is from Student's t for these differences, all drawn together: it is at "
+    "most 0.975 if the interval of another method includes 0. *interval* (after ± in sentences) "
     "is that of one row over draws. It includes the luck of a draw, which methods share, so the "
     "intervals of two methods may overlap although one is the best. mAP is the mean AP over "
     "{classes} on the test split, in points."
@@ -42,6 +42,11 @@ _NOTE = (
 _PAIR = ["reference", "scheme", "method", "budget", "budget_hours"]  # whose draws are averaged
 _EQUAL = 0.95  # a scheme that spent a smaller share of the budget is not compared at equal cost
 _MOST_DRAWS = 100  # more are written as "more than 100"
+_BUY = (
+    "buy: best scheme with a probability of 95 % or more; above: mean difference within draws to "
+    "the next scheme, with its 95 % interval"
+)
+_OPEN = "open: no scheme is the best with 95 %; in brackets, its probability of being the best"
 
 
 def conditions(runs: Any) -> Iterator[str]:
@@ -98,7 +103,7 @@ def _unscored(table: pd.DataFrame) -> Iterator[str]:
 
 def text(runs: Any) -> str:
     """The results in sentences: their conditions, the purchases, and a sentence for each scheme."""
-    return "\n".join([*conditions(runs), *assumptions(runs), *verdicts(runs), *sentences(runs)])
+    return "\n".join([*conditions(runs), *assumptions(runs), *purchases(runs), *sentences(runs)])
 
 
 def assumptions(runs: Any) -> list[str]:
@@ -109,8 +114,7 @@ def assumptions(runs: Any) -> list[str]:
 
 def sentences(runs: Any) -> list[str]:
     """One sentence for each scheme and budget, then one about complete labels."""
-    edges = _edges(opened(runs))
-    results = [_with(_sentence(row), _at_edge(_named(row), edges)) for row in summary_rows(runs)]
+    results = [_sentence(row) for row in summary_rows(runs)]
     if free := zero_shot(runs):
         text = f"Without labels, the scores reach {_mean(free)} mAP for $0 ({free.method})."
         results.insert(0, text)
@@ -137,31 +141,6 @@ def reached(full: Sequence[Cell], named: Callable[[str], str] = str) -> str:
     behind = [(named(cell.method), _behind(row.behind(cell.method))) for cell in full]
     others = [f"{method} is {by} behind" for method, by in behind if by]
     return "; ".join([f"{row.highest.score.percent} with {named(row.highest.method)}", *others])
-
-
-def _with(sentence: str, *clauses: str) -> str:
-    """The sentence with further clauses, empty ones left out."""
-    return "; ".join([sentence.removesuffix("."), *filter(None, clauses)]) + "."
-
-
-def _edges(table: pd.DataFrame) -> set[tuple[str, str]]:
-    """Pairs of scheme and method whose chosen settings lie at the edge of the values tried."""
-    rows = [row for row in choices(table) if row["tuned_edge"] and not row["reference"]]
-    return {(row["scheme"], row["method"]) for row in rows}
-
-
-def _at_edge(pairs: Iterable[tuple[str, str]], edges: set[tuple[str, str]]) -> str:
-    """A clause that names the methods among these pairs whose settings lie at an edge."""
-    names = list(dict.fromkeys(method for scheme, method in pairs if (scheme, method) in edges))
-    if not names:
-        return ""
-    return f"the settings of {listed(names, len(names))} lie at the edge of the values tried"
-
-
-def _named(row: Row) -> list[tuple[str, str]]:
-    """The pairs of scheme and method that may be the best of the row."""
-    best = row.best
-    return [(row.scheme, name) for name in (best.first, *best.ties, *best.rivals)]
 
 
 def _sentence(row: Row) -> str:
@@ -201,20 +180,50 @@ def _mean(cell: Cell) -> str:
 
 
 def verdicts(runs: Any) -> list[str]:
-    """One sentence for each budget, cheapest first: the scheme to buy and the method to train.
+    """A line for each budget, cheapest first: the scheme to buy and the method to train.
 
     All pairs of scheme and method are compared at once, which accounts for the selection of the
-    best of many; the probability of a scheme is the sum of those of its methods. The sentence also
-    names schemes that spent less than the budget, or have no result.
+    best of many; the probability of a scheme is the sum of those of its methods.
     """
+    schemes = summary_rows(runs)
+    limits = sorted({row.limit for row in schemes if row.limit})
+    return [_verdict([row for row in schemes if row.limit == limit]) for limit in limits]
+
+
+def purchases(runs: Any) -> list[str]:
+    """The verdicts, then once what their words mean, and what was not compared at equal terms."""
+    lines = verdicts(runs)
+    if lines:
+        lines += [_BUY] if any(" above " in line for line in lines) else []
+        lines += [_OPEN] if any(": open, " in line for line in lines) else []
+        lines += _remarks(runs)
+    return lines
+
+
+def _remarks(runs: Any) -> Iterator[str]:
+    """Settings at an edge of the values tried, and schemes that spent less or have no result."""
     table, schemes = opened(runs), summary_rows(runs)
-    edges, results = _edges(table), []
+    if edges := [row for row in choices(table) if row["tuned_edge"]]:
+        names = list(dict.fromkeys(f"{row['method']} under {row['scheme']}" for row in edges))
+        yield (
+            f"the chosen settings of {listed(names)} lie at the edge of the values tried; widen "
+            "these with [tuning.space]"
+        )
+    less: dict[str, list[str]] = {}
+    for row in schemes:
+        if row.limit and (spent := _too_little(row)):
+            less.setdefault(row.scheme, []).append(f"{spent} of {row.limit}")
+    for scheme, amounts in less.items():
+        yield (
+            f"{scheme} spent {listed(amounts, len(amounts))} on average, so that it is compared "
+            "with schemes that cost more"
+        )
+    missing: dict[str, list[str]] = {}
     for limit in sorted({row.limit for row in schemes if row.limit}):
-        rows = [row for row in schemes if row.limit == limit]
-        best, _ = best_pairs(rows)
-        edge = _at_edge([best.first, *best.ties], edges)
-        results.append(_with(_verdict(rows), edge, _less_spent(rows), without_result(table, rows)))
-    return results
+        if lacking := without_result(table, [row for row in schemes if row.limit == limit]):
+            missing.setdefault(lacking, []).append(str(limit))
+    for lacking, limits in missing.items():
+        yield f"{listed(limits, len(limits))}: {lacking}"
 
 
 def without_result(table: pd.DataFrame, rows: Sequence[Row]) -> str:
@@ -223,13 +232,6 @@ def without_result(table: pd.DataFrame, rows: Sequence[Row]) -> str:
         name for name in table.attrs.get("schemes", ()) if name not in {r.scheme for r in rows}
     ]
     return f"without a result, and not compared: {listed(names, len(names))}" if names else ""
-
-
-def _less_spent(rows: Sequence[Row]) -> str:
-    """A clause about the schemes that spent less than the budget, if any."""
-    spent = {row.scheme: text for row in rows if (text := _too_little(row))}
-    parts = [f"{scheme} spent {amount}" for scheme, amount in spent.items()]
-    return f"{listed(parts, len(parts))} on average" if parts else ""
 
 
 def _too_little(row: Row) -> str:
@@ -248,34 +250,25 @@ def _verdict(schemes: list[Row]) -> str:
     scheme, method = best.first
     cells = list(pairs.values())
     score = _score(over_shared(pairs[best.first], cells), cells)
-    start = f"For {schemes[0].limit}"
+    start = f"{schemes[0].limit}:"
     if not best.probability and len(pairs) > 1:
-        return f"{start}, {scheme} with {method} is highest with {score}, but {too_few_text(best)}."
-    tied = dict.fromkeys(name for name, _ in (best.first, *best.ties))
+        return f"{start} {scheme} with {method} is highest, {score}; {too_few_text(best)}"
     of_scheme = [pair for pair in best.order if pair[0] == scheme]
     if best.settled(of_scheme) or len(pairs) == 1:
-        within = next(row for row in schemes if row.scheme == scheme).best  # as in its sentence
-        may_be = {within.first, *within.ties, *within.rivals} - {method}
-        names = [name for name in within.order if name in may_be]
-        train = listed([method, *names], last="or")
-        start = f"{start}, buy {scheme} and train {train}: {score}"
+        train = listed([method, *(name for _, name in best.ties)], last="or")
         following = [pair for pair in best.order if pair[0] != scheme]
-        if not following:
-            return f"{start}."
-        first, second = (pairs[pair].by_draw for pair in (best.first, following[0]))
-        by = paired_interval([first[draw] - second[draw] for draw in first if draw in second])
-        return (
-            f"{start} (best scheme with probability {shown_probability(best.of(of_scheme))}); "
-            f"{' with '.join(following[0])} follows, {_behind(by)} behind."
-        )
-    verb = "are equal, and the best schemes" if len(tied) > 1 else "is the best scheme"
-    others = dict.fromkeys(name for name, _ in best.rivals if name not in tied)
-    chances = [(name, best.of(pair for pair in best.order if pair[0] == name)) for name in others]
-    return (
-        f"{start}, {scheme} with {method} is highest with {score}, and {listed([*tied])} {verb} "
-        f"with probability {shown_probability(best.of(of_scheme))}"
-        f"{_rivals(chances, best.extra_draws)}."
-    )
+        above = ""
+        if following:
+            first, second = (pairs[pair].by_draw for pair in (best.first, following[0]))
+            by = paired_interval([first[draw] - second[draw] for draw in first if draw in second])
+            above = f", {_behind(by)} above {following[0][0]}"
+        return f"{start} buy {scheme}, train {train}: {score}{above}"
+    chances = [
+        (name, best.of(pair for pair in best.order if pair[0] == name))
+        for name in open_schemes(best)
+    ]
+    which = listed([f"{name} ({shown_probability(p)})" for name, p in chances], last="or")
+    return f"{start} open, {which}; highest: {scheme} with {method}, {score}"
 
 
 def _rivals(rivals: Sequence[tuple[str, float]], extra_draws: float | None) -> str:
@@ -289,7 +282,7 @@ def _rivals(rivals: Sequence[tuple[str, float]], extra_draws: float | None) -> s
     if extra_draws > _MOST_DRAWS:
         return f"{text}; to separate the first two, more than {_MOST_DRAWS} more draws are needed"
     draws = f"{extra_draws:.0f} more draw{'' if extra_draws == 1 else 's'}"
-    return f"{text}; {draws} would probably separate the first two"
+    return f"{text}; {draws} would separate the first two if their difference stayed the same"
 
 
 def _behind(by: Interval | None) -> str:
@@ -305,7 +298,7 @@ def too_few_text(best: Best) -> str:
     """Why there is no probability: "one draw is too few to compare"."""
     if not best.draws:
         return "no draw has all runs"
-    return f"{'one draw is' if best.draws == 1 else 'two draws are'} too few to compare"
+    return "one draw is too few to compare"
 
 
 def shown_probability(value: float) -> str:
@@ -319,8 +312,8 @@ def markdown(runs: Any, *, before: str = "") -> str:
 
     before: text that comes before the results.
     """
-    bought = verdicts(runs)
-    purchases = [f"- {text}" for text in (*bought, *assumptions(runs))]
+    bought = purchases(runs)
+    to_buy = [f"- {text}" for text in (*bought, *assumptions(runs))]
     free = zero_shot(runs)
     cells: list[tuple[Cell, str, float | None]] = [(free, "", None)] if free else []
     for row in summary_rows(runs):
@@ -345,9 +338,7 @@ def markdown(runs: Any, *, before: str = "") -> str:
     parts = ["# Comparison", ""]
     parts += [part for text in (table.attrs.get("compared"), before) if text for part in (text, "")]
     parts += [*(f"- {text}" for text in conditions(runs)), ""]
-    parts += (
-        ["# What to buy" if bought else "# Assumptions", "", *purchases, ""] if purchases else []
-    )
+    parts += ["# What to buy" if bought else "# Assumptions", "", *to_buy, ""] if to_buy else []
     inner = 0 < len(leaves(table)) < len(class_names(table))
     note = _NOTE.format(classes="leaf classes" if inner else "classes")
     parts += ["# Which method is best under which scheme?", "", *results, "", note, ""]
@@ -384,16 +375,9 @@ def chapter_of_settings(chosen: list[dict[str, Any]]) -> str:
 
 
 def notes_of(table: pd.DataFrame) -> tuple[str, ...]:
-    """Notes on the runs: settings at an edge first, then each note once, with its schemes, and with
-    its methods if it is about training. Of notes that differ only in numbers, the last counts."""
-    edges = [row for row in choices(table) if row["tuned_edge"]]
+    """Notes on the runs: each once, with its schemes, and with its methods if it is about training.
+    Of notes that differ only in numbers, the last counts."""
     sentences = []
-    if edges:
-        names = list(dict.fromkeys(f"{row['method']} under {row['scheme']}" for row in edges))
-        sentences.append(
-            f"the chosen settings of {listed(names)} lie at the edge of the values tried; widen "
-            "these with [tuning.space]"
-        )
     last: dict[tuple[str, str, str], str] = {}
     for scheme, method, notes in table[["scheme", "method", "notes"]].itertuples(False):
         for note in notes if notes is not None else ():
@@ -410,19 +394,6 @@ def notes_of(table: pd.DataFrame) -> tuple[str, ...]:
         for with_methods, names in schemes.items():
             sentences.append(f"{listed(names, len(names))}{with_methods}: {text}")
     return tuple(sentences)
-
-
-def notes_on_cost(runs: Any) -> tuple[str, ...]:
-    """A note on each scheme that spent less than the budgets."""
-    less: dict[str, list[str]] = {}
-    for row in summary_rows(runs):
-        if row.limit and (spent := _too_little(row)):
-            less.setdefault(row.scheme, []).append(f"{spent} of {row.limit}")
-    return tuple(
-        f"{scheme}: spent {listed(amounts, len(amounts))} on average, so that it is compared with "
-        "schemes that cost more"
-        for scheme, amounts in less.items()
-    )
 
 
 def _without_names(note: str, scheme: str, method: str) -> tuple[str, str]:

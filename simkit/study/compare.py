@@ -196,12 +196,12 @@ class Comparison(runs.Runs):
 
         Without details the sentences on each scheme are left out, and the purchases come last.
         """
-        verdicts, notes = summary.verdicts(self), [f"note: {note}" for note in self.notes]
+        bought, notes = summary.purchases(self), [f"note: {note}" for note in self.notes]
         start = [*summary.conditions(self), *summary.assumptions(self)]
         others = [*self.lacking(), *self.bill(), *notes]
-        if not details and verdicts:
-            return "\n".join([*start, *others, *verdicts])
-        return "\n".join([*start, *verdicts, *summary.sentences(self), *others])
+        if not details and bought:
+            return "\n".join([*start, *others, "", *bought])
+        return "\n".join([*start, *bought, *summary.sentences(self), *others])
 
     def _repr_html_(self) -> str:
         # Jupyter renders text between two dollar signs as a formula.
@@ -268,7 +268,7 @@ class Comparison(runs.Runs):
             "cells": cells,
             "conditions": [*summary.conditions(self)],
             "sentences": summary.sentences(self),
-            "verdicts": summary.verdicts(self),
+            "verdicts": summary.purchases(self),
             "runs": len(self.every),
             "planned": self.planned,
             "validation_dollars": self.validation_dollars,
@@ -579,7 +579,7 @@ class _Work:
             dollars = float(cost(labels, self.sweep[0].prices.once_set_up()).dollars)
         rows = self._rows(share, finished, [*failures, *finished.sentences(share)], planned)
         code_notes = [*filter(None, [self.left_out]), *dict.fromkeys(code_notes)]
-        notes = (*code_notes, *summary.notes_of(opened(rows)), *summary.notes_on_cost(rows))
+        notes = (*code_notes, *summary.notes_of(opened(rows)))
         _, errors = runs.split_errors(_tables(share, finished))
         result = Comparison(rows, self.grid, notes, dollars, left, errors)
         if left:

@@ -67,7 +67,7 @@ def test_a_comparison_leaves_everything_and_goes_on_where_it_stopped(small, tmp_
     untuned, split, assumed, first, *_ = text.splitlines()
     assert untuned.startswith("untuned: ") and split.startswith("one fixed test split of 80 images")
     assert "right in 50%, free: $30; searched at random: $" in assumed
-    assert first.startswith("For $10, ") and "\n\n# What to buy\n" in summary
+    assert first.startswith("$10: ") and "\n\n# What to buy\n" in summary
     notes = [line for line in text.splitlines() if line.startswith("note: fpc")]
     assert notes and all(re.match(r"note: fpc\(per_class=10\): \d+ of", note) for note in notes)
     assert "## Notes" in summary and "Failed" not in summary and result.lacking() == []
@@ -179,7 +179,7 @@ def test_a_purchase_that_fails_does_not_stop_the_others(small, tmp_path, undrawn
     assert said.endswith(str(tmp_path / "summary.md"))
     told = (tmp_path / "summary.md").read_text()
     assert told.index("# Failed") < told.index("# What to buy")
-    assert told.count("; without a result, and not compared: full-subset.") == 2  # both budgets
+    assert re.search(r"- \$\S+ and \$\S+: without a result, and not compared: full-subset\n", told)
     assert named in result.text() and result.to_json()["planned"] == 12
     assert simkit.open_runs(tmp_path).failures == result.failures
     assert describe(tmp_path)["planned"] == 12

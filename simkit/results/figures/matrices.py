@@ -21,6 +21,7 @@ from simkit.results.cells import (
     Budget,
     Row,
     best_pairs,
+    open_schemes,
     over_shared,
     references,
     summary_rows,
@@ -179,7 +180,7 @@ def _best_schemes(limit: Budget, rows: list[Row], *, so_far: str) -> str:
         text = "mAP of each training method by annotation scheme; amounts as written, costs differ"
         return text + (f" ({so_far})" if so_far else "")
     best, _ = best_pairs(rows)
-    level = list(dict.fromkeys(scheme for scheme, _ in (best.first, *best.ties, *best.rivals)))
+    level = open_schemes(best)
     of_first = [pair for pair in best.order if pair[0] == level[0]]
     reached = 100 * next(row.highest.score.mean for row in rows if row.scheme == level[0])
     if so_far:
