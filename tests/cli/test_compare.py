@@ -59,7 +59,7 @@ def test_a_small_grid_leaves_its_results_and_resumes(shell) -> None:
     other = shell("compare", "grid-2.toml", "--out", "project/further", "--workers", 1)
     assert other.code == 0 and other.out.endswith(f"next: {following}\n")
     shown = shell("show", "project/runs").out
-    assert "For $40, " in shown and "|" not in shown
+    assert "\n$40: " in shown and "|" not in shown
     assert shown.endswith("full table: project/runs/summary.md\n")
 
 
