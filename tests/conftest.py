@@ -31,6 +31,12 @@ def browser(tmp_path: Path) -> Iterator[Browser]:
     one.close()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def downloads(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A folder of downloaded weights of the session's own; see `tests.downloads`."""
+    os.environ["TORCH_HOME"] = str(tmp_path_factory.mktemp("torch"))
+
+
 @pytest.fixture(scope="session")
 def golden() -> Path:
     """The folder with reference vectors; tests that need it are skipped where it is not there."""

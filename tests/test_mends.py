@@ -23,6 +23,7 @@ import simkit
 from simkit.cli.main import code
 from simkit.data.voc import CLASSES
 from simkit.errors import BadInput
+from tests import downloads
 
 
 class Mend(NamedTuple):
@@ -603,6 +604,7 @@ COMMANDS += FORMATS
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Photographs with labels of two classes, and what was made from them."""
+    downloads.network()
     place = tmp_path_factory.mktemp("world")
     (place / "photos").mkdir()
     rng, rows = np.random.default_rng(0), []

@@ -72,7 +72,8 @@ def command(
     per_image : X
         Expected mean number of classes in an image. [default: 2, or half of the classes]
     backbone
-        Network that finds near duplicates, such as mobilenet_v2 or timm:NAME.
+        Network of the project, such as mobilenet_v2 or timm:NAME; it then finds near duplicates
+        too. By default mobilenet_v2 with torchvision's weights, downloaded once (14 MB).
     out : FOLDER
         The new project's folder.
     """
@@ -97,6 +98,8 @@ def command(
     listed, usual = projects.absolute_path(prices), min(2.0, len(classes) / 2)
     settings |= {"prices": _at_wage(listed, wage), "per_image": per_image or usual}
     project = projects.Project(out, spec, classes, **settings)
+    if net is None:  # a network that cannot be loaded is refused before labels are paid
+        simkit.backbone(project.backbone, project.weights)
     if project.unlabelled:
         projects.pilot_data(project)  # an impossible path is refused before people answer
     split = data.to_label

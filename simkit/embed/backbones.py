@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -24,6 +26,7 @@ for _each in SHIPPED:
     BACKBONES.register(_each)
 BEST = "imagenet"  # weights: torchvision's best
 _SEED = 0
+_PATIENCE = 20.0  # seconds to wait for a server that does not answer
 _LARGEST = 4096  # pixels of a side; one image then takes gigabytes inside a network
 _PICTURES, _SIDE = 8, 96  # generated images, for the batch norms of random weights
 _GRIDS = (2, 6, 24, 96)  # squares along a side, from large patches to single pixels
@@ -89,12 +92,13 @@ def backbone(
             raise unknown(f"set of weights of {name!r}", text, sets)
         source, where = sets[text].name, f"torchvision's {sets[text].name}"
         try:  # torch caches the file
-            state = dict(sets[text].get_state_dict(progress=False, check_hash=True))
+            with _patient():
+                state = dict(sets[text].get_state_dict(progress=False, check_hash=True))
         except (OSError, RuntimeError) as error:
             raise BadInput(
                 f"{sets[text].url} could not be downloaded ({str(error) or type(error).__name__}); "
-                "fetch it elsewhere and give the file as weights (in a project, write weights = "
-                '"FILE" in its project.toml and in each grid-*.toml)'
+                f"fetch it elsewhere and give the file: --backbone {name} --weights FILE (in a "
+                'project.toml or a grid: weights = "FILE")'
             ) from None
     else:
         path = readable(weights or kind.own_weights, "the weights of a network")  # type: ignore[arg-type]
@@ -106,6 +110,17 @@ def backbone(
     fill(net, state, where)
     net.weights = source
     return net.eval()
+
+
+@contextmanager
+def _patient() -> Iterator[None]:
+    """Within the block a connection without an answer fails, where torch would wait for ever."""
+    usual = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(_PATIENCE)
+    try:
+        yield
+    finally:
+        socket.setdefaulttimeout(usual)
 
 
 def outlines() -> list[dict[str, Any]]:

@@ -9,7 +9,8 @@ project/grid-1.toml ...  made from the answers: comparisons of schemes on the pi
 project/project_scores.parquet   the scores that the project started with, as logits
 project/plan.json        the last plan; the next round orders its purchase
 project/plan.html        the same as a page
-project/model, scores.csv  the model trained on the labels, and its scores of all images
+project/model, scores.csv, tags.csv  the model trained on the labels, its scores of all images, and
+    the decisions at its thresholds
 project/state.json       which of these results are up to date; see `simkit.orders.project_state`
 """
 
@@ -53,7 +54,7 @@ from simkit.orders.annotators import (
 )
 from simkit.orders.order import ABOUT, LABELS, NumberOfAnswers, Order, RoundSettings, effort_of
 from simkit.orders.project_state import FILE as FILE
-from simkit.orders.project_state import MODEL, PLAN, PLAN_PAGE, SCORES, TABLE, record, start
+from simkit.orders.project_state import MODEL, PLAN, PLAN_PAGE, SCORES, TABLE, TAGS, record, start
 from simkit.orders.receiving import DATA, OrderState, write_data
 from simkit.orders.rounds import round_of
 from simkit.orders.who_errs import price_of
@@ -63,6 +64,7 @@ from simkit.planning.evidence import OF_PROJECT, joined, project_folder
 from simkit.planning.pilot import PilotPlan
 from simkit.quantities import spelled_rates
 from simkit.registry import Positive, Share, build, setting, settle
+from simkit.results.cells import NETWORK
 from simkit.results.runs import read_errors
 from simkit.results.test_split import Errors
 
@@ -96,8 +98,8 @@ class Project:
         "default, enough to show about 50 present classes, from 5% to 20%",
     )
     per_image: Positive = setting(2.0, "assumed mean number of classes in an image")
-    backbone: str = setting("mobilenet_v2", "frozen network that computes the features")
-    weights: str = setting("imagenet", "its weights; imagenet downloads torchvision's")
+    backbone: str = setting(NETWORK["backbone"], "frozen network that computes the features")
+    weights: str = setting(NETWORK["weights"], "its weights; imagenet downloads torchvision's")
     seed: int = setting(0, "same seed, same questions")
 
     def __post_init__(self) -> None:
@@ -341,8 +343,8 @@ def write_pilot(project: Project, state: OrderState) -> list[str]:
     table.insert(0, "split", split[done])
     table.insert(0, "file", order.images[asked[done]])
     texts = {TABLE: table.to_csv(index=False), ANSWERS: _numbers_of_answers(pilot, asked, split)}
-    values = {"data": pilot_data(project), "backbone": project.backbone, "weights": project.weights}
-    lines = "\n".join(toml_lines(values))
+    # The network is not copied: a grid beside project.toml has that of the project.
+    lines = "\n".join(toml_lines({"data": pilot_data(project)}))
     people = "\n".join(toml_lines({"habits": {"workers": project.answers}}))
     scored = cells[split[done] == "test"]
     scorable = bool(((scored == "1").any(0) & (scored == "0").any(0)).any())
@@ -460,7 +462,9 @@ def next_step(project: Project, states: Sequence[OrderState]) -> str:
     """The next command of the project, as text for a shell; after a remark if it needs a name."""
     words = _next_command(project, states)
     if not words:
-        return f"nothing; the scores of all images are in {project.folder / SCORES}"
+        tags = project.folder / TAGS
+        also = f", their tags in {tags}" if tags.is_file() else ""
+        return f"nothing; the scores of all images are in {project.folder / SCORES}{also}"
     # Unquoted, so that the shell expands the pattern of the downloads.
     text = " ".join(["simkit", *(w if w.startswith(DOWNLOADS) else quote(w) for w in words)])
     remark = in_place_of_new(words).removeprefix("; ")
@@ -509,6 +513,18 @@ def _network(backbone: str, weights: str) -> list[str]:
     return ["--backbone", backbone, *stated]
 
 
+def _has_network(grid: Path, project: Project) -> bool:
+    """Whether a comparison had the network of the project, which may have been edited since."""
+    if not grid.is_file():
+        return True
+    with reading(grid, "a grid (TOML)"):
+        values = tomllib.loads(grid.read_text("utf-8"))
+    if values.get("features") and not values.get("pictures"):
+        return True  # no network computed them
+    theirs = {key: getattr(project, key) for key in NETWORK}
+    return all(values.get(key, theirs[key]) == theirs[key] for key in NETWORK)
+
+
 def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
     """The arguments of the next command; empty if nothing is left to do."""
     current, folder = record(project.folder), project.folder
@@ -535,7 +551,8 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
     for grid in sorted(folder.glob("grid-*.toml")):
         runs.append(str(folder / "runs" / grid.stem.removeprefix("grid-")))
         table = Path(runs[-1]) / "table.csv"  # older than the labels if questions were asked again
-        if not table.exists() or table.relative_to(folder).as_posix() not in current:
+        known = table.exists() and table.relative_to(folder).as_posix() in current
+        if not known or not _has_network(table.with_name("grid.toml"), project):
             if states[0].order.exhausted(states[0].joined):
                 runs = []  # all is labelled, so that a comparison could recommend no purchase
                 break
@@ -558,7 +575,10 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
             *_network(project.backbone, project.weights), "--report", "--out", str(model.parent),
         ]  # fmt: skip
     if SCORES not in current:
-        return _predict(project, _values(model), project.data, SCORES)
+        trained = _values(model)
+        tagged = any(one is not None for one in trained.get("thresholds", ()))
+        tags = ["--tags", str(folder / TAGS)] if tagged else []
+        return [*_predict(project, trained, project.data, SCORES), *tags]
     return []
 
 

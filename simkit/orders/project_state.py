@@ -24,6 +24,7 @@ FILE, STATE = "project.toml", "state.json"
 TABLE = "labels.csv"  # of the pilot and of further test images
 PLAN_PAGE = "plan.html"  # the plan as a page
 PLAN, MODEL, SCORES = "plan.json", "model/model.json", "scores.csv"
+TAGS = "tags.csv"  # decisions at the thresholds of the model
 
 
 def start(folder: Path) -> None:

@@ -17,6 +17,8 @@ from simkit.results.result_tables import frame, opened
 from simkit.results.statistics import SURE, Best, Interval, best_of, interval, paired_interval
 
 FULL = "full"  # the method of references, trained on complete labels
+# The network of a project that names no other, by field of project.toml and of its grids.
+NETWORK = {"backbone": "mobilenet_v2", "weights": "imagenet"}
 SMALLEST = 0.0005  # a difference below 0.05 points prints as 0.0, and so counts as a tie
 COLUMNS: dict[str, Any] = {  # of runs, as `frame` checks them
     "scheme": str, "method": str, "reference": bool, "draw": int,

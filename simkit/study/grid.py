@@ -34,7 +34,7 @@ from simkit.learn.methods import Method, Wrapper
 from simkit.learn.optim import Settings
 from simkit.learn.protocols import Protocol, protocol
 from simkit.registry import Positive, Range, Share, build, convert, setting, settle, split_sum
-from simkit.results.cells import FULL, Budget
+from simkit.results.cells import FULL, NETWORK, Budget
 from simkit.study.sources import SCENES_NET
 
 DEMO = Path(__file__).with_name("demo.toml")
@@ -401,15 +401,18 @@ class Grid:
     def load(path: str | os.PathLike[str], *, seed: int | None = None) -> Grid:
         """Read a TOML file; `seed`, unless None, replaces the seed of the file.
 
-        Paths of data, features and scores that do not exist are looked for beside the file, as
-        `simkit.files.beside` does, with a warning that names what is read instead. Raises BadInput
-        that names file and field.
+        The network of a grid in the folder of a project is that of project.toml, which the grid
+        need not repeat. Paths of data, features and scores that do not exist are looked for beside
+        the file, as `simkit.files.beside` does, with a warning that names what is read instead.
+        Raises BadInput that names file and field.
         """
         with reading(path, "a grid (TOML)", f"see the shipped {DEMO}") as file:
             values = tomllib.loads(file.read_text(encoding="utf-8"))
             if isinstance(values.get("settings"), str):
                 values["settings"] = file.parent / values["settings"]
             _find_moved(values, file)
+            if "features" not in values or "pictures" in values:
+                _take_network(values, file)
             return Grid.of(values if seed is None else {**values, "seed": seed})
 
     @staticmethod
@@ -507,6 +510,25 @@ def _with_setting(method: Method, name: str, value: Any) -> Method:
 def _names(method: Method) -> list[str]:
     fields = [field for part in layers(method) for field in dataclasses.fields(part)]
     return [field.name for field in fields if field.name != "inner"]
+
+
+def _take_network(values: dict[str, Any], file: Path) -> None:
+    """Add the network of the project to the values of a grid in its folder, if there is one.
+
+    Raises BadInput if the grid names another: it would be compared with, but not trained.
+    """
+    place = file.parent / "project.toml"
+    if not place.is_file():
+        return
+    with reading(place, "a project (TOML)", "correct it"):
+        project = tomllib.loads(place.read_text("utf-8"))
+    for key, usual in NETWORK.items():
+        theirs = project.get(key, usual)
+        if values.setdefault(key, theirs) != theirs:
+            raise BadInput(
+                f"{key} is {values[key]!r}, but {theirs!r} in {place}, which the training of the "
+                f"project uses; delete {key} here, or change it there"
+            )
 
 
 def _find_moved(values: dict[str, Any], file: Path) -> None:

@@ -13,6 +13,7 @@ import simkit
 from simkit.cli.main import code
 from simkit.data.images import decode
 from simkit.errors import BadInput
+from tests import downloads
 from tests.cases.reading import of_folder, photos, written
 
 
@@ -57,6 +58,7 @@ def test_of_a_file_and_its_copy_the_file_is_kept(
     place = photos(tmp_path / "photos", ["a.jpg", "b.jpg"])
     (place / "a (1).jpg").write_bytes((place / "a.jpg").read_bytes())
     names, out = written(tmp_path / "names.txt", "cat\ndog\n"), tmp_path / "project"
+    downloads.network()
     words = ["quickstart", place, "--classes", names, "--out", out, "--budget", 100, "--json"]
     assert code([*map(str, words)]) == 0
     left_out = json.loads(capsys.readouterr().out.splitlines()[-1])["left_out"]

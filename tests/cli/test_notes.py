@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import downloads
 from tests.data import layouts
 
 
@@ -19,6 +20,7 @@ from tests.data import layouts
     ],
 )
 def test_notes_come_before_money_or_time_is_spent(shell, tmp_path: Path, words: str) -> None:
+    downloads.network()
     names = [f"{n}.jpg" for n in range(8)]
     layouts.write(tmp_path / "photos", {n: layouts.jpeg(int(n[0]) % 7) for n in names})
     splits = ["train", "train", "train", "val", "val", "train", "test", "test"]

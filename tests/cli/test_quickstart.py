@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import io
 import json
+import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -20,10 +22,12 @@ from PIL import Image
 from simkit.annotate.prices import cost
 from simkit.orders.order import Order
 from simkit.orders.project import Project
+from tests import downloads
 
 
 def photographs(folder: Path, count: int, side: int = 8) -> Path:
-    """A folder of different pictures, and classes beside it."""
+    """A folder of different pictures, classes beside it, and the network of a project."""
+    downloads.network()
     folder.mkdir()
     numbers = np.random.default_rng(0)
     for n in range(count):
@@ -184,7 +188,7 @@ def test_many_images_begin_with_a_pilot(shell, tmp_path) -> None:
     ).groups()
     assert int(count) * float(seconds) * int(wage) / 3600 == pytest.approx(bill, abs=0.005)
     once = cost(order.effort(order.table.assign(answers=1)), "hourly").dollars
-    assert f"to measure errors (${bill - once:.2f} of the price): " in done.out
+    assert f"to measure errors (${bill - once:.2f} of the price)" in done.out
     repeated = order.table[order.table["answers"] == 3]["image"].nunique()
     assert repeated == round(50 / 1.5)  # half of three classes are expected in an image
     few = start(shell, "--out", "few", "--repeat", "5%")
@@ -301,6 +305,21 @@ def test_bad_input_is_one_sentence_and_writes_nothing(shell, tmp_path) -> None:
     for file in photos.iterdir():
         file.write_bytes(b"no picture")
     assert "empty or not images" in start(shell).err and not Path("project").exists()
+
+
+def test_a_network_that_cannot_be_downloaded_is_told_before_anything_is_ordered(
+    shell, tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    photographs(tmp_path / "photos", 3)
+    (kept,) = Path(os.environ["TORCH_HOME"]).rglob("*.pth")
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path / "empty"))
+    monkeypatch.setattr("torch.hub.urlopen", Mock(side_effect=OSError("no route to host")))
+    done = start(shell)
+    assert done.code == 2 and "no route to host" in done.err and not Path("project").exists()
+    mend = re.search(r"(--backbone mobilenet_v2 --weights) FILE", done.err)
+    done = start(shell, *mend[1].split(), kept)
+    assert done.code == 0, done.err
+    assert Project.read("project").weights == str(kept)
 
 
 def test_a_misspelt_folder_and_a_single_image_are_refused(shell, tmp_path) -> None:

@@ -18,6 +18,7 @@ from simkit.annotate.prices import cost
 from simkit.cli.main import code
 from simkit.orders.order import Order, effort_of
 from simkit.orders.project import Project
+from simkit.study.grid import Grid
 from tests.cli.test_quickstart import photographs, start
 
 
@@ -168,20 +169,32 @@ def test_a_pilot_is_compared_and_then_planned_with(shell, tmp_path) -> None:
     assert (
         f'data = "folder:{tmp_path}/photos,labels={tmp_path}/project/labels.csv' in grid.read_text()
     )
-    Path("grid.toml").write_text(
-        grid.read_text().replace('"mobilenet_v2"', '"scenes-net"').replace('"imagenet"', '""')
+    project = Path("project/project.toml")
+    settings = project.read_text()
+    project.write_text(
+        settings.replace('"mobilenet_v2"', '"scenes-net"').replace('"imagenet"', '""')
     )
     parts = data.open(tomllib.loads(grid.read_text())["data"]).truth
     assert {split: len(part.images) for split, part in parts.items()} == {"train": 165, "test": 55}
     assert "workers = 2" in grid.read_text()
     assert "errors = [[0.02, 0.02], [0.05, 0.05]]" in grid.read_text()  # two answers tell nothing
-    done = shell("compare", "grid.toml", "--dry-run")
+    done = shell("compare", grid, "--dry-run")
     assert done.code == 0 and "have no row" not in done.err
+    assert (Grid.load(grid).backbone, Grid.load(grid).weights) == ("scenes-net", "")
+    copied = grid.read_text().replace("schemes =", 'weights = "old.pth"\nschemes =')
+    Path("project/copied.toml").write_text(copied)
+    done = shell("compare", "project/copied.toml", "--dry-run")
+    assert done.code == 2 and "weights is 'old.pth', but '' in project/project.toml" in done.err
     facts = shell("status", "project", "--json").json
     assert facts["next"] == "simkit compare project/grid-1.toml --out project/runs/1"
     runs = Path("project/runs/1")
     runs.mkdir(parents=True)
     (runs / "table.csv").touch()
+    (runs / "grid.toml").write_text(Grid.load(grid).to_toml())
+    compare = facts["next"]
+    project.write_text(settings)  # of another network than the comparison
+    assert shell("status", "project", "--json").json["next"] == compare
+    (runs / "grid.toml").write_text(Grid.load(grid).to_toml())
     rest = f"{50 - facts['spent']:.2f}"
     step = shell("status", "project", "--json").json["next"]
     command = f"simkit plan project/runs/1 --budget {rest} --images 440"

@@ -161,7 +161,7 @@ def test_a_download_that_fails_is_one_sentence(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(ResNet18_Weights, "get_state_dict", get_state_dict)
     with pytest.raises(
         BadInput,
-        match=r"no route to host.*give the file as weights.*project.toml and in each grid-",
+        match=r"no route to host.*give the file: --backbone resnet18 --weights FILE .*project.toml",
     ):
         backbone("resnet18", "imagenet")
 

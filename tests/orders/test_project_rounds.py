@@ -16,6 +16,7 @@ import simkit
 from simkit.chance import Chance
 from simkit.orders.order import Order
 from simkit.orders.receiving import OrderState
+from simkit.results.cells import NETWORK
 from tests.cli.conftest import shell  # noqa: F401
 from tests.cli.test_quickstart import photographs, start
 from tests.planning import planted
@@ -272,7 +273,8 @@ def test_the_bills_of_plan_order_and_status_agree(project) -> None:
     for grid in Path("project").glob("grid-*.toml"):
         runs = Path("project/runs") / grid.stem.removeprefix("grid-")
         data = tomllib.loads(grid.read_text())["data"]
-        planted.write(runs, data, schemes=("full-subset", "rpa"), listed="hourly")
+        schemes = ("full-subset", "rpa")
+        planted.write(runs, data, schemes=schemes, listed="hourly", **NETWORK)
     words, before = step(project), project("status", "project", "--json").json["spent"]
     assert words[0] == "plan" and project(" ".join(words)).code == 0
     plan = json.loads(Path("project/plan.json").read_text())
