@@ -90,23 +90,20 @@ def command(
     spec = projects.with_absolute_paths(spec)
     data = open_checked(spec)
     _check_project(spec, backbone, out)
-    net = options.network(backbone, weights)
     classes = classes_of(classes_file, data)
-    if backbone is not None:
-        file = projects.absolute_path(weights) if weights else ""
-        settings |= {"backbone": backbone, "weights": file}
+    settings |= _network(backbone, weights)
     listed, usual = projects.absolute_path(prices), min(2.0, len(classes) / 2)
     settings |= {"prices": _at_wage(listed, wage), "per_image": per_image or usual}
     project = projects.Project(out, spec, classes, **settings)
-    if net is None:  # a network that cannot be loaded is refused before labels are paid
-        simkit.backbone(project.backbone, project.weights)
+    # A network that cannot be loaded is refused before labels are paid.
+    net = simkit.backbone(project.backbone, project.weights or None)
     if project.unlabelled:
         projects.pilot_data(project)  # an impossible path is refused before people answer
     split = data.to_label
     data.pictures_of(split)  # refused before the images are read
     scored = read_scores(scores, split, data.truth[split].images, classes, strict=True,
                          files=lambda: data.file_names(split))  # fmt: skip
-    table = _checked(data, split, net)
+    table = _checked(data, split, net if backbone else None)
     kept = (table["left_out"] == "").to_numpy()
     images = data.truth[split].images[kept]
     if not len(images):
@@ -122,6 +119,16 @@ def command(
     _print_pictures(table, data.name, backbone, project)
     _print_next(project, order)
     print_json(_facts(table, order, bill, files))
+
+
+def _network(backbone: str | None, weights: str | None) -> dict[str, str]:
+    """The network among the settings of a project, if one is named."""
+    from simkit.orders.project import absolute_path
+
+    options.needs({"--weights": weights}, "--backbone", backbone)
+    if backbone is None:
+        return {}
+    return {"backbone": backbone, "weights": absolute_path(weights) if weights else ""}
 
 
 def _at_wage(prices: str, wage: float | None) -> str:
