@@ -665,16 +665,26 @@ class Curves:
         return np.asarray(expit(middle + self.widening * (line - middle)))
 
     def deviation(self, pair: Pair) -> float:
-        """Standard deviation of mAP between draws of labels and images."""
+        """Standard deviation of mAP between draws of labels, and images of a project."""
+        return math.hypot(self.between_draws(pair), OTHER_IMAGES)
+
+    def between_draws(self, pair: Pair) -> float:
+        """Standard deviation of mAP between draws of labels of the pilot's images."""
         sizes = [size.scores for size in self.evidence.cells.get(pair, ())]
         sizes = sizes[len(sizes) // 2 :] or [self.evidence.complete_labels(*pair)]
-        return math.hypot(float(np.median([*map(_spread, sizes)])), OTHER_IMAGES)
+        return float(np.median([*map(_spread, sizes)]))
 
     def at_size(self, pair: Pair, size: Size) -> Array:
         """(R,) mean mAP of a measured size."""
         by_images = pair[0].amount == "images"
         times = size.amount / self.evidence.pool.images if by_images else 1.0
         return self(pair, *self._columns(pair[0], size, times))[:, 0]
+
+    def measured_at(self, pair: Pair, size: Size) -> Array:
+        """(R,) mAP of a measured size as its draws would show it: with the noise of their mean."""
+        draws = max(int((~np.isnan(size.scores)).sum()), 1)
+        value = self.at_size(pair, size)
+        return self._with_luck(value[:, None], self.between_draws(pair) / math.sqrt(draws))[:, 0]
 
     def _columns(
         self, option: LabelOption, labels: Size | Received, times: float

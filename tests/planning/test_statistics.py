@@ -292,7 +292,7 @@ def erring_ranges(rng, spread, tests=30):
     return expit([middle + 0.3 * spread * error, middle - half, middle, middle + half])
 
 
-@pytest.mark.parametrize(("spread", "before", "after"), [(1.0, 0.9, 0.92), (1.6, 0.69, 0.89)])
+@pytest.mark.parametrize(("spread", "before", "after"), [(1.0, 0.9, 0.9), (1.6, 0.69, 0.85)])
 def test_widened_ranges_hold_as_often_as_they_say(spread, before, after):
     """A further curve with errors of its own, beside 30 tests: shares over 4,000 pilots."""
     rng = np.random.default_rng(0)
@@ -303,9 +303,10 @@ def test_widened_ranges_hold_as_often_as_they_say(spread, before, after):
     assert np.mean(error <= factors) == pytest.approx(after, abs=0.015)
 
 
-def test_the_widening_is_the_conformal_quantile():
-    """Errors of 1/10 to 30/10 half-widths: the 28th of 30, the 9th of 9, and the largest of 4."""
-    for tests, rank in ((30, 28), (9, 9), (10, 10), (19, 18), (4, 4)):
+def test_the_widening_is_a_quantile_of_errors_that_chance_does_not_explain():
+    """Errors of 1/10 to N/10 half-widths: the 27th of 30 and the 14th of 15, of which 10 hold; none
+    of 12, where 10 may hold by chance."""
+    for tests, factor in ((30, 2.7), (15, 1.4), (12, 1.0), (4, 1.0)):
         sign = np.resize([1.0, -1.0], tests)
         error = sign * np.arange(1, tests + 1) / 10
         half = np.where(error > 0, 0.2, 0.1)  # of the side of the error
@@ -313,7 +314,7 @@ def test_the_widening_is_the_conformal_quantile():
         low = np.where(error > 0, -far, -half)
         high = np.where(error > 0, half, far)
         rows = (expit(one) for one in (error * half, low, median, high))
-        assert widening(*rows) == pytest.approx(max(1.0, rank / 10))
+        assert widening(*rows) == pytest.approx(factor)
 
 
 def test_all_ranges_are_widened_and_no_median_moves(pilot):
