@@ -74,8 +74,9 @@ def untagged(names: Sequence[str], precision: float) -> str:
     """A sentence about the classes without a threshold."""
     classes = "1 class" if len(names) == 1 else f"{len(names):,} classes"
     reached = f" reaches {precision:.0%} precision with certainty" if precision else " was found"
-    return (f"no tags of {classes}, for which no threshold{reached}: {examples(names, 40)}; "
-            "to tag them, label more images, or train with a lower --tag-precision")  # fmt: skip
+    lower = " such as 0.3" if precision > 0.3 else ""
+    return (f"no tags of {classes}, for which no threshold{reached}: {examples(names)}; to tag "
+            f"them, label more images, or train with a lower --tag-precision{lower}")  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

@@ -134,10 +134,12 @@ class Estimate:
         if self.cache:
             left = f"; to compute: {numbered(self.uncomputed, 'image')}" * (self.uncomputed > 0)
             lines.append(f"features: {self.features_mb:,.1f} MB in {self.cache}{left}")
-        duration = timedelta(seconds=max(1, round(60 * self.minutes)))
+        work, wall = (timedelta(seconds=max(1, round(seconds)))
+                      for seconds in (3600 * self.hours, 60 * self.minutes))  # fmt: skip
         lines.append(
-            f"roughly {duration} of work with {numbered(self.workers, 'worker')}, estimated from "
-            f"operation counts; about {self.memory_mb:,.0f} MB per worker"
+            f"roughly {work} of processor time, {wall} if each of "
+            f"{numbered(self.workers, 'worker')} has a free core, estimated from operation counts; "
+            f"about {self.memory_mb:,.0f} MB per worker"
         )
         return "\n".join(lines)
 
