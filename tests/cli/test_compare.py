@@ -147,7 +147,8 @@ def test_a_dry_run_prints_the_plan_and_computes_nothing(shell, monkeypatch) -> N
         r"plan: 2 schemes x 1 budget x 2 methods x 2 draws: 8 trainings, and 6 with all labels\n"
         r"1 job\n"
         r"features: 0\.\d MB in empty; to compute: \d\d\d images\n"
-        r"roughly 0:0\d:\d\d of processor time, 0:0\d:\d\d if each of 2 workers .*; about [\d,]+ MB per worker\n",
+        r"roughly 0:0\d:\d\d of processor time, 0:0\d:\d\d if each of 2 workers .*; "
+        r"about [\d,]+ MB per worker\n",
         done.out,
     )
     facts = json.loads(shell("compare", "grid.toml", "--dry-run", "--json").out)
