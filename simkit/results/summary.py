@@ -29,8 +29,8 @@ from simkit.results.statistics import Best, Interval, paired_interval
 
 _NOTE = (
     "A method is called the best for a scheme and budget if P(best), its probability of being the "
-    "best, is at least 95 %; otherwise the fewest methods are named that include the best with "
-    "95 %. The same rule decides between schemes, whose probability is the sum over their "
+    "best, is at least 97.5 %; otherwise the fewest methods are named that include the best with "
+    "97.5 %. The same rule decides between schemes, whose probability is the sum over their "
     "methods.\n\n"
     "*behind* is the mean difference to the highest within draws, with its 95 % confidence "
     "interval. P(best) is from Student's t for these differences, all drawn together: it is at "
@@ -43,10 +43,10 @@ _PAIR = ["reference", "scheme", "method", "budget", "budget_hours"]  # whose dra
 _EQUAL = 0.95  # a scheme that spent a smaller share of the budget is not compared at equal cost
 _MOST_DRAWS = 100  # more are written as "more than 100"
 _BUY = (
-    "buy: best scheme with a probability of 95 % or more; above: mean difference within draws to "
+    "buy: best scheme with a probability of 97.5 % or more; above: mean difference within draws to "
     "the next scheme, with its 95 % interval"
 )
-_OPEN = "open: no scheme is the best with 95 %; in brackets, its probability of being the best"
+_OPEN = "open: no scheme is the best with 97.5 %; in brackets, its probability of being the best"
 
 
 def conditions(runs: Any) -> Iterator[str]:

@@ -94,7 +94,7 @@ class HeatMap(base.AtBudget):
             *_assumptions(table, left),
             f"{text[0].upper()}{text[1:]}." if (text := without_result(table, rows)) else "",
             "Frame: highest mean of the row; dashed if its probability of being the best (on the "
-            f"right) is below {SURE:.0%}.",
+            f"right) is below {SURE:.1%}.",
             *_ends(table, self.metric, limit),
         )
 
@@ -250,7 +250,7 @@ class Matrix(base.AtBudget):
             f"is trained on them, by family (colour). Means over {over} draws, probabilities over "
             + ("the same" if shared == over else f"the {shared} that all methods have")
             + f"; those below 0.5 % are left out. Under {sure or 'none'} of {len(columns)} schemes "
-            f"one method has {SURE:.0%} or more.{ties}",
+            f"one method has {SURE:.1%} or more.{ties}",
             f"Without {self.metric}: {', '.join(absent)}." if absent else "",
             f"All labels of all images: {', '.join(ceiling)}." if ceiling else "",
             f"Without labels: {label(free.method)} {free.score.percent}." if free else "",
