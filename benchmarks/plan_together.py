@@ -28,6 +28,10 @@ pilot with complete labels of further images.
 Predictions are of mAP before the noise of a draw. Ranges "before noise" are those of this mean;
 ranges "as stated" are those of a single model, which a plan shows.
 
+*After a round*: the labels of each size but the largest, of one draw and method, are taken for an
+earlier round with the mAP that was measured, and larger sizes of the same draw are predicted. *The
+samples alone* are not moved to the measured mAP; *before the round* is the prediction without it.
+
 *Labels that a model finds*: FPC on images that are drawn, and on as many that a model of the pilot
 finds, which are easy ones; each together with the pilot.
 
@@ -39,10 +43,12 @@ budget minus that of the chosen one.
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -69,7 +75,7 @@ from simkit.learn.train import train, train_stack
 from simkit.planning.choose import UNSEEN, Candidate, Request, choose
 from simkit.planning.costs import count
 from simkit.planning.curves import LARGEST, Array, Curves, FullCurve
-from simkit.planning.evidence import Evidence, LabelOption, Pair
+from simkit.planning.evidence import Evidence, LabelOption, Pair, Received
 from simkit.study.compare import compare
 from simkit.study.grid import Grid
 
@@ -384,6 +390,101 @@ def _offered(
             ), score  # fmt: skip
 
 
+# ----------------------------------------------------------------------------------- after a round
+
+
+@dataclass(frozen=True)
+class After:
+    """Errors of predictions after a round, in points, and whether and how wide ranges held."""
+
+    world: str
+    rule: str
+    sizes: int  # by which the prediction is larger than the round
+    error: float
+    held: bool
+    width: float
+
+
+def later(world: World, folder: Path, plan: Plan) -> Iterator[After]:
+    """Predictions of larger sizes after each smaller one."""
+    rows = np.arange(len(world.values))
+    largest, most = max(plan.orders), max(plan.pilots)
+    test = rows[largest + plan.repeats * most :]
+    orders = {n: [*bought(Truth.of(world.labels[rows[:n]]))] for n in plan.orders}
+    for repeat, images in itertools.product(range(plan.repeats), plan.pilots):
+        pilot = rows[largest + repeat * most :][:images]
+        place = folder / f"{world.name}-{images}-{repeat}"
+        evidence = compared(world, place, (pilot, test), plan.draws)
+        options = dict.fromkeys(option for option, _ in evidence.cells)
+        curves = Curves(
+            evidence, {one: count(one, evidence.pool, prices(PRICES)) for one in options}
+        )
+        for n, every in orders.items():
+            ap = np.nanmean(np.load(place / f"together-{n}.npy")[..., evidence.pool.scored], axis=2)
+            scored = evidence.test.on_new_images(ap)
+            for k, m in itertools.product(range(len(every) // DRAWS), range(len(METHODS))):
+                more = [
+                    j
+                    for j in range(k + 1, len(every) // DRAWS)
+                    if every[j].scheme == every[k].scheme
+                ]
+                if more:
+                    first = _round(evidence, every[k], METHODS[m], scored[k, m])
+                    others = {
+                        SIZES.index(every[j].size) - SIZES.index(every[k].size): (
+                            _round(evidence, every[j], METHODS[m], scored[j, m])
+                        )
+                        for j in more
+                    }
+                    yield from _after(world.name, curves, first, others)
+
+
+def _round(evidence: Evidence, one: Bought, method: str, score: float) -> Received:
+    present, absent = (one.labels.per_class(sign)[evidence.pool.scored].astype(float)
+                       for sign in (PRESENT, ABSENT))  # fmt: skip
+    return Received(
+        LabelOption.of(one.scheme), method, dollars=1.0, images=one.images,
+        asked=int(one.labels.asked.sum()), present=present, absent=absent, scores=np.array([score]),
+    )  # fmt: skip
+
+
+def _after(
+    world: str, before: Curves, first: Received, others: dict[int, Received]
+) -> Iterator[After]:
+    curves = copy(before)
+    curves.evidence = replace(before.evidence, received=first)
+    curves._luck = before._luck.copy()
+    curves.agree_with(first)
+    alone = copy(curves)
+    alone.surprise = 0.0
+    for rule, these in (
+        ("stated", curves),
+        ("the samples alone", alone),
+        ("before the round", before),
+    ):
+        for sizes, one in others.items():
+            mean = these._received(one)
+            map = 100 * these.as_scored((one.option, one.method), mean)[these.kept, 0]
+            low, middle, high = np.quantile(map, [0.05, 0.5, 0.95])
+            score = 100 * one.score
+            yield After(world, rule, sizes, middle - score, low <= score <= high, high - low)
+
+
+def after_a_round(every: Sequence[After]) -> None:
+    rows = []
+    for key in dict.fromkeys((one.world, one.rule, one.sizes) for one in every):
+        part = [one for one in every if (one.world, one.rule, one.sizes) == key]
+        errors = np.array([one.error for one in part])
+        rows.append((f"{key[0]}: {key[1]}", f"{key[2]}", f"{len(part)}", f"{errors.mean():+.1f}",
+                     f"{np.median(abs(errors)):.1f}", f"{np.sqrt((errors**2).mean()):.1f}",
+                     f"{np.mean([one.held for one in part]):.0%}",
+                     f"{np.mean([one.width for one in part]):.1f}"))  # fmt: skip
+    print("\n## After a round\n")
+    heads = ("sizes larger", "predictions", "predicted - measured", "median error",
+             "root mean square", "held", "width")  # fmt: skip
+    measuring.table(("world: rule", *heads), rows)
+
+
 # ----------------------------------------------------------------------- labels that a model finds
 
 
@@ -567,16 +668,19 @@ def main() -> None:
     found: list[Together] = []
     choices: Choices = {}
     looked: list[tuple[str, str, float, float]] = []
+    rounds: list[After] = []
     with tempfile.TemporaryDirectory() as spare:
         folder = Path(spare) if wants.quick else wants.runs
         for name in worlds:
             images = max(plan.orders) + plan.repeats * max(plan.pilots)
             world = World.of(name, images)
             found += judged(world, folder, plan, choices)
+            rounds += later(world, folder, plan)
             looked += searched(world, folder, plan)
         many = [] if wants.quick else [*judged(World.of("scenes", 12_000), folder, LARGE, {})]
     report(found)
     large(many)
+    after_a_round(rounds)
     losses(looked)
     regrets(choices)
     sizes = {name: sum(one.world == name for one in found) for name in worlds}

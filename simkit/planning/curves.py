@@ -449,9 +449,8 @@ class Curves:
         (sum w)**2 / sum w**2, reaches `AGREEING`: a mAP that no sample predicted would otherwise
         leave a single sample. What still separates a sample from this mAP is added to all its
         predictions, in logit mAP, as further purchases are trained on the same labels and scored
-        on the same images. So the mAP of the labels so far is the measured one (on orders with
-        real trainings, benchmarks/results/plan_together.md: as good as the samples alone, or
-        better).
+        on the same images: the mAP of the labels so far is the measured one. On real trainings
+        this is as good as the samples alone or better (benchmarks/results/plan_together.md).
         """
         value = self._received(received)[self.kept, 0]
         width = np.hypot(self._error(received), self.deviation((received.option, received.method)))
