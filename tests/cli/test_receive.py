@@ -107,7 +107,7 @@ def test_the_command_for_as_much_again_orders_as_much(tmp_path, capsys):
     assert code(["receive", str(order.folder), str(tmp_path / "answers.csv")]) == 0
     out = capsys.readouterr().out
     # Each image was answered by one of two people, so that three answers need a further person.
-    (more,) = re.findall(r"measure them; put a name in place of NEW: simkit (.*)", out)
+    (more,) = re.findall(r"measure them; put a name in place of NEW:\s+simkit (.*)", out)
     assert more.endswith("--annotators ann,ben,NEW")
     assert code(shlex.split(more)) == 2  # NEW is nobody
     (command,) = re.findall(r"^or order as much again: simkit (.*)", out, re.M)
@@ -400,7 +400,7 @@ def test_only_the_first_round_pays_the_set_up(tmp_path, capsys):
     wage, one = prices(str(listed)).wage, "by the price list, "
     out = capsys.readouterr().out
     number, price, timed, command = re.findall(
-        rf"answers to (\d+) of them can \(\$(\S+) {one}\$(\S+) by measured times\): simkit (.*)",
+        rf"answers to (\d+) of them can \(\$(\S+) {one}\$(\S+) by measured times\):\s+simkit (.*)",
         out,
     )[-1]
     assert float(timed) == pytest.approx(int(number) * 1.5 * wage / 3600, abs=0.006)
