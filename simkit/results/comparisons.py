@@ -29,6 +29,7 @@ What = Literal["curve", "losses"]
 Values = NDArray[np.float64]
 _LISTS = ["ap", "class_present", "class_absent"]
 _ERROR = 0.05  # family-wise error rate of the differences under a scheme
+_SAME_RANK = 0.01  # mean ranks that are closer may print the same, and so count as a tie
 
 
 def ablation(
@@ -152,7 +153,7 @@ class Ranks:
     by_scheme
         Mean ranks under each scheme, copies included.
     alike
-        The largest groups without a significant difference; None without a test.
+        The largest groups without a significant difference of mean ranks; None without a test.
     blocks, left_out
         Number of ranked blocks, and of blocks in which a method has no score.
     draws
@@ -189,10 +190,11 @@ def ranks(runs: Table, *, test: Test = "paired", metric: str = "map") -> Ranks:
     runs
         A table of runs of one budget; references are left out.
     test
-        "paired": paired tests over draws of the scores averaged over schemes, for all pairs of
-        methods (Student's t, bootstrapped from 20 draws on), with Holm's correction. "nemenyi":
-        the critical difference of mean ranks is q sqrt(k (k + 1) / 6 N) for k methods in N blocks,
-        at 5 %; it treats blocks as independent, although schemes share images.
+        "paired": the mean rank over the schemes of each draw, compared draw by draw for all pairs
+        of methods (Student's t, bootstrapped from 20 draws on), with Holm's correction; mean ranks
+        that are closer than 0.01 never differ. "nemenyi": the critical difference of mean ranks is
+        q sqrt(k (k + 1) / 6 N) for k methods in N blocks, at 5 %; it treats blocks as independent,
+        although schemes share images.
     metric
         A column of scores from 0 to 1.
 
@@ -230,8 +232,9 @@ def ranks(runs: Table, *, test: Test = "paired", metric: str = "map") -> Ranks:
     labels = scored.groupby(["scheme", "draw"])["labels"].first().loc[complete.index]
     copies = labels.reset_index()[["draw", "labels"]].duplicated().to_numpy()
     placed = complete.rank(axis=1, ascending=False)
-    mean = placed[~copies].mean().sort_values(kind="stable")
-    by_draw = complete[~copies].groupby("draw").mean()
+    by_draw = placed[~copies].groupby("draw").mean()
+    # Of one quantity are the order and the test: ranks by draw, or by block in Nemenyi's test.
+    mean = (placed[~copies] if test == "nemenyi" else by_draw).mean().sort_values(kind="stable")
     pairs = list(combinations(mean.index, 2))
     N, k, distance, alike = int((~copies).sum()), len(methods), None, None
     if test == "nemenyi":
@@ -241,7 +244,7 @@ def ranks(runs: Table, *, test: Test = "paired", metric: str = "map") -> Ranks:
     elif len(by_draw) > 1:
         gaps = [by_draw[a] - by_draw[b] for a, b in pairs]
         tests = zip(pairs, gaps, holm([p_value(gap) or 0.0 for gap in gaps]), strict=True)
-        alike = [pair for pair, gap, p in tests if p >= _ERROR or abs(gap.mean()) < SMALLEST]
+        alike = [pair for pair, gap, p in tests if p >= _ERROR or abs(gap.mean()) < _SAME_RANK]
     ordered = tuple(mean.index)
     by_scheme = placed.groupby("scheme", sort=False).mean().to_dict("index")
     cliques = nx.find_cliques(nx.Graph(alike or []))

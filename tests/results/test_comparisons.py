@@ -128,6 +128,20 @@ def test_methods_that_do_not_differ_are_one_group() -> None:
     assert ranks(table({"a": [0.5], "b": [0.4]})).alike is None  # one draw
 
 
+def test_the_paired_test_is_of_the_mean_ranks_and_not_of_map() -> None:
+    draws = np.arange(5) / 100
+    # a is far ahead under one scheme and last under the other: equal mean ranks, different mAP.
+    fpc = {"a": 0.9 + draws, "b": 0.5 + draws, "c": 0.1 + draws}
+    rpa = {"a": 0.30 + draws, "b": 0.31 + draws, "c": 0.1 + draws}
+    found = ranks(table({"fpc": fpc, "rpa": rpa}, labels={}))
+    assert found.mean == {"a": 1.5, "b": 1.5, "c": 3.0} and found.alike == (("a", "b"),)
+    # By rank b is one behind a in every draw; c is last in four draws, and first in one.
+    fpc["c"] = fpc["b"] - np.where(draws < 0.04, 0.001, -0.5)
+    found = ranks(table({"fpc": fpc}, labels={}))
+    assert found.mean == pytest.approx({"a": 1.2, "b": 2.2, "c": 2.6})
+    assert found.alike == (("a", "c"), ("b", "c"))
+
+
 def test_the_critical_difference_is_the_published_one() -> None:
     # Demsar 2006, table 5 (a): q = 2.343 for three methods; 2.343 sqrt(3 * 4 / (6 * 10)) = 1.0478
     schemes = {f"s{i}": {"a": [0.5], "b": [0.4], "c": [0.3 + 0.3 * (i % 2)]} for i in range(10)}

@@ -268,7 +268,7 @@ class RankDiagram(base.AtBudget):
             means.vlines(under_each, row - 0.22, row + 0.22, color=PALE, linewidth=1.1)
             marker = {"linestyle": "none", "markersize": 8.5, "label": ""}
             means.plot([ranking.mean[method]], [row], **{**look.line(), **marker})
-        values = [f"{ranking.mean[name]:.1f}" for name in ranking.methods]
+        values = [f"{ranking.mean[name]:.2f}" for name in ranking.methods]
         names = [label(name) for name in ranking.methods]
         marks.row_names(means, names, right=values, size=10, room=3.2)
         means.set(xlim=(0.6, k + 0.4), xlabel=f"mean rank, 1 is the best of {k}")
@@ -291,10 +291,10 @@ class RankDiagram(base.AtBudget):
         bars.set_xlabel("one draw:\nno test" if ranking.alike is None else text, loc="left")
         copies, left_out = ranking.copies, ranking.left_out
         kind = "paired t" if ranking.draws < BOOTSTRAP_FROM else "bootstrapped paired t"
-        test = f"{kind} tests of mAP over all schemes, draw by draw, with Holm's correction"
+        test = f"{kind} tests, draw by draw, with Holm's correction"
         if ranking.distance:
             test = "Nemenyi's test, which assumes that draws of several schemes are independent"
-        joined = f"Joined: no significant difference at 5 % by {test}."
+        joined = f"Joined on the right: no significant difference of mean ranks at 5 % by {test}."
         return panels.finish(
             f"Mean ranks of methods over all schemes ({base.paid(limit)})",
             "Marker: mean rank by mAP on the test split over "

@@ -213,7 +213,7 @@ def test_methods_stand_at_their_mean_rank_and_bars_join_those_that_do_not_differ
     some = planted.table(schemes=["rpa"], methods=["an", "ignore", "ll-r"])
     left, right = figures.make("rank-diagram")(some).axes
     assert [t.get_text() for t in left.get_yticklabels()] == ["Ignore", "LL-R", "AN"]
-    assert beside(left) == ["1.0", "2.0", "3.0"]
+    assert beside(left) == ["1.00", "2.00", "3.00"]
     assert [line.get_xdata()[0] for line in left.lines] == [1, 2, 3] and not right.lines
     same = planted.table(schemes=["full-subset"], methods=["an", "ignore"])
     _, right = figures.make("rank-diagram")(same).axes
