@@ -301,7 +301,9 @@ def _say_differences(state: OrderState) -> None:
     if differ := class_differences(state):
         file = state.order.folder / YES_BY_CLASS
         say(f"people say yes at different rates about {len(differ):,} of "
-            f"{len(state.order.classes):,} classes; all rates are in {file}")  # fmt: skip
+            f"{len(state.order.classes):,} classes, though images are divided at random: look at "
+            f"the answers of both, as one may miss the class or see it where it is not; all rates "
+            f"are in {file}")  # fmt: skip
         table(
             ["class", "most yes", "fewest yes"],
             [[state.order.classes[one.about], share(one, 0), share(one, 1)]

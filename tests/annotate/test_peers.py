@@ -176,10 +176,31 @@ def test_known_answers_tell_who_errs():
 def test_classes_in_which_people_say_yes_at_different_rates():
     asked = np.full((2, 1, 3), 100)
     yes = np.array([[[77, 50, 30]], [[25, 40, 60]]])
-    # In standard errors 7.3, 1.3 and 4.2; the bound for three tests is 2.7.
+    # Both sides: 1e-13, 0.20 and 3e-5; the bound for three classes is 1 / 60.
     assert class_differences(yes, asked) == [(0, 0, 1), (2, 1, 0)]
     # Rounds with other images are compared each with itself.
     asked = np.array([[[90], [10]], [[10], [90]]])
     yes = np.array([[[81], [1]], [[9], [9]]])
     assert class_differences(yes, asked) == []
     assert class_differences(yes.sum(1, keepdims=True), asked.sum(1, keepdims=True)) == [(0, 0, 1)]
+
+
+@pytest.mark.parametrize("third", [0, 20])
+def test_a_class_that_one_of_two_misses_is_found_also_beside_a_third_person(third):
+    # 77 and 46 of 163 images: 0.0007 by Fisher's exact test, 0.015 with 22 classes.
+    asked = np.repeat([[[163]], [[163]], [[third]]], 22, axis=2)
+    yes = asked // 4
+    yes[:, 0, 7] = 77, 46, third // 3
+    assert class_differences(yes, asked) == [(7, 0, 1)]
+    yes[:, 0, 7] = 70, 46, third // 3  # 0.0078, 0.17 with 22 classes
+    assert class_differences(yes, asked) == []
+
+
+@pytest.mark.parametrize("images", [[163, 163], [163, 163, 20], [60, 60, 60, 60], [400, 10]])
+def test_equally_good_people_rarely_differ_in_any_class(images):
+    rng, count = np.random.default_rng(0), 0
+    share = rng.permutation(np.minimum(0.5, 1 / np.arange(1, 23)))  # also rare classes
+    for _ in range(400):
+        asked = np.repeat(np.array(images)[:, None, None], 22, axis=2)
+        count += bool(class_differences(rng.binomial(asked, share), asked))
+    assert count <= 0.05 * 400
