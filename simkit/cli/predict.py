@@ -16,6 +16,8 @@ from simkit.errors import BadInput
 from simkit.files import spare, whole
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
 
@@ -57,7 +59,7 @@ def command(
     data_spec : DATA
         A data set with images, such as folder:DIR.
     split
-        Such as test. [default: all images, or the split of --features]
+        Such as test. [default: all images, or all splits of --features]
     features : SPLIT=FILE
         Instead of images: an npz file with an array `features`, one row per image, or a folder of
         features; or, without SPLIT=, the folder that simkit features --out wrote.
@@ -87,12 +89,12 @@ def command(
     data, trained = simkit.data.open(data_spec), simkit.Trained.load(model, backbone=network)
     if tags is not None and not trained.thresholds:
         raise BadInput(f"--tags: the model has no thresholds; {SETS_THRESHOLDS}")
-    split = _split(split, brought) if brought else split
+    splits = [split] if split is not None else _in_order(data, brought) or None
     if report is not None:
-        check_labelled(trained, data, split)
+        check_labelled(trained, data, splits)
     with progress("predicting") as (advance,):
-        if brought and split is not None:
-            scores = _of_features(trained, data, split, brought, device=how["device"])
+        if brought and splits is not None:
+            scores = _of_features(trained, data, splits, brought, device=how["device"])
         else:
             scores = simkit.predict(
                 trained, data, split=split, backbone=network, progress=advance, **how
@@ -104,10 +106,10 @@ def command(
     N, L = scores.shape
     facts, made = {"file": str(out), "images": N, "classes": L}, None
     facts |= {"tags": str(tags)} if tags is not None else {}
-    if has_labels(data, split):
+    if has_labels(data, splits):
         try:
-            check_labelled(trained, data, split)
-            made = evaluated(trained, data, scores, split, errors=project.test_errors(data_spec))
+            check_labelled(trained, data, splits)
+            made = evaluated(trained, data, scores, splits, errors=project.test_errors(data_spec))
         except BadInput as error:
             if report is not None:
                 raise
@@ -154,39 +156,42 @@ def _write(scores: pd.DataFrame, out: Path) -> None:
         write(part, index=False)
 
 
-def _split(split: str | None, files: dict[str, str]) -> str:
-    """The split to score. Raises BadInput if it is not clear."""
-    if split is None and len(files) > 1:
-        raise BadInput(f"--features has {' and '.join(files)}; choose one of them with --split")
-    return split or next(iter(files))
+def _in_order(data: simkit.data.Dataset, files: dict[str, str]) -> list[str]:
+    """The splits with features in the order of the data, as images are scored."""
+    return sorted(files, key=[*data.truth, *files].index)
 
 
 def _of_features(
     trained: simkit.Trained,
     data: simkit.data.Dataset,
-    split: str,
+    splits: Sequence[str],
     files: dict[str, str],
     *,
     device: str,
 ) -> pd.DataFrame:
-    """The scores of a split whose features are given, as `simkit.predict` returns them."""
+    """The scores of splits whose features are given, as `simkit.predict` returns them."""
+    import pandas as pd
+
     from simkit.study.sources import kind_of, open_source
 
     kind, facts = kind_of(trained.method), trained.history.settings
     if trained.model.backbone is not None:
         raise BadInput("the model was fine-tuned on images, so features do not fit it; leave "
                        "--features out")  # fmt: skip
-    source = simkit.Source(data.name, (split,), (kind,), features=tuple(files.items()))
-    study = open_source(source, data=data)
-    inputs, made_by = study.inputs(split, kind), study.features[split, kind].history.parents[1:]
-    if made_by and facts.get("backbone_id") not in (None, *made_by):
-        raise BadInput(
-            f"the model was trained on features of {facts['backbone']} with the weights "
-            f"{facts['backbone_id']}, but those of {files.get(split, split)} are of "
-            f"{made_by[0]}; compute them with the network of the training"
-        )
-    scores = simkit.predict(trained, inputs, device=device)
-    scores.iloc[study.skipped(split)] = float("nan")
-    scores = scores.set_axis(data.truth[split].images, axis=0).rename_axis(index="image")
-    scores.attrs["trained_on"] = [split] * (str(inputs.id) in trained.history.parents)
-    return scores
+    source = simkit.Source(data.name, tuple(splits), (kind,), features=tuple(files.items()))
+    study, tables, trained_on = open_source(source, data=data), [], list[str]()
+    for split in splits:
+        inputs, made_by = study.inputs(split, kind), study.features[split, kind].history.parents[1:]
+        if made_by and facts.get("backbone_id") not in (None, *made_by):
+            raise BadInput(
+                f"the model was trained on features of {facts['backbone']} with the weights "
+                f"{facts['backbone_id']}, but those of {files.get(split, split)} are of "
+                f"{made_by[0]}; compute them with the network of the training"
+            )
+        scores = simkit.predict(trained, inputs, device=device)
+        scores.iloc[study.skipped(split)] = float("nan")
+        tables.append(scores.set_axis(data.truth[split].images, axis=0))
+        trained_on += [split] * (str(inputs.id) in trained.history.parents)
+    table = pd.concat(tables).rename_axis(index="image")
+    table.attrs["trained_on"] = trained_on
+    return table

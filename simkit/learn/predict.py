@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -126,7 +127,7 @@ def tags_of(model: Trained, scores: pd.DataFrame) -> pd.DataFrame:
     return (scores >= limits).astype("Int8").mask(unsure)
 
 
-def splits_of(data: Dataset, split: str | None) -> list[str]:
-    """The splits that `predict` scores, in this order."""
+def splits_of(data: Dataset, split: str | Sequence[str] | None) -> list[str]:
+    """The splits that `predict` scores, in this order; split: one, several, or None for all."""
     every = [name for name in data.pictures if name != WHOLE] or [data.to_label]
-    return every if split is None else [split]
+    return every if split is None else [split] if isinstance(split, str) else [*split]

@@ -307,15 +307,15 @@ def evaluate(
     return evaluated(trained, data, scores, split, errors=errors)
 
 
-def has_labels(data: Dataset, split: str | None) -> bool:
+def has_labels(data: Dataset, split: str | Sequence[str] | None) -> bool:
     """Whether the data have labels of images that `predict` scores."""
     known = [data.truth[name].known for name in splits_of(data, split) if name in data.truth]
     return any(one is None or one.nnz for one in known)
 
 
-def check_labelled(model: Trained, data: Dataset, split: str | None) -> None:
+def check_labelled(model: Trained, data: Dataset, split: str | Sequence[str] | None) -> None:
     """Raise BadInput for data without labels of the model's classes."""
-    if split in (None, *data.truth) and not has_labels(data, split):
+    if {*splits_of(data, split)} <= {*data.truth} and not has_labels(data, split):
         raise BadInput(f"{data.name} has no labels; name a table of them with labels=FILE.csv")
     if not {*model.classes} & {*data.classes}:
         raise BadInput(
@@ -325,8 +325,8 @@ def check_labelled(model: Trained, data: Dataset, split: str | None) -> None:
 
 
 def evaluated(
-    model: Trained, data: Dataset, scores: pd.DataFrame, split: str | None = None,
-    *, errors: Errors | None = None,
+    model: Trained, data: Dataset, scores: pd.DataFrame,
+    split: str | Sequence[str] | None = None, *, errors: Errors | None = None,
 ) -> Evaluation:  # fmt: skip
     """The evaluation of a model whose scores on a data set `predict` returned."""
     names, parts = _splits(data, scores, split)
@@ -369,7 +369,7 @@ def evaluated(
 
 
 def _splits(
-    data: Dataset, scores: pd.DataFrame, split: str | None
+    data: Dataset, scores: pd.DataFrame, split: str | Sequence[str] | None
 ) -> tuple[list[str], dict[str, slice]]:
     """The splits to evaluate on, and the rows of each scored split."""
     every, parts, start = splits_of(data, split), dict[str, slice](), 0

@@ -69,8 +69,14 @@ def test_features_replace_images(shell, model: str) -> None:
     table = pd.read_csv("images.csv")
     for other in ("scores.csv", "npz.csv"):
         pd.testing.assert_frame_equal(pd.read_csv(other), table, atol=1e-3)
+    # Without --split all are scored, and test is evaluated, as from images.
+    for out, more in (("images.csv", ()), ("scores.csv", ("--features", "f"))):
+        every = shell("predict", model, "--data", SMALL, "--out", out, *more)
+        assert every.code == 0 and ", test: 10 images" in every.out
+        assert every.out.startswith(f"wrote {out} (80 images, 52 classes)")
+    images, features = pd.read_csv("images.csv"), pd.read_csv("scores.csv")
+    pd.testing.assert_frame_equal(features, images, atol=1e-3)
     for words, named in (
-        (("f",), "choose one of them with --split"),
         (("train=test.npz",), "has 10 rows, but train 60 images"),
         (("test.npz",), "write a split and a file"),
     ):
