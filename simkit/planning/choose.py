@@ -502,13 +502,18 @@ def narrowed(part: Candidate, chosen: Candidate, curves: Curves) -> float:
     return math.sqrt(1 - r**2)
 
 
-def planned(curves: Curves, project: Request) -> tuple[Choice, tuple[Candidate, ...]]:
-    """The choice of a project and its present order; without its target if none reaches it."""
+def planned(
+    curves: Curves, project: Request, every: Sequence[Candidate] = ()
+) -> tuple[Choice, tuple[Candidate, ...]]:
+    """The choice of a project and its present order; without its target if none reaches it.
+
+    every: the candidates, if they are known.
+    """
     # The cheapest purchase that reaches a target, to a few per cent of its price.
     steps: list[float] = []
     if project.target is not None:
         steps = np.geomspace(project.dollars / 1000, project.dollars, TARGETS)[:-1].tolist()
-    every = candidates(curves, project, budgets=steps)
+    every = every or candidates(curves, project, budgets=steps)
     choice = choose(every, project, at_hand=curves.at_hand)
     choice, order = in_rounds(choice, curves, project)
     if choice.reached is False:  # none does, or none in rounds
@@ -1012,6 +1017,11 @@ class Decision:
     def so_far(self) -> float:
         """Median mAP of the labels so far: those of the pilot and of earlier rounds."""
         return float(np.median(self.curves.floor))
+
+    @property
+    def half(self) -> float:
+        """Half the price of the purchase, in whole cents."""
+        return math.floor(50 * round(self.chosen.dollars, 2) + 1e-9) / 100
 
     @property
     def in_rounds(self) -> bool:

@@ -35,7 +35,7 @@ class Plan(Decision, Readable):
     @cached_property
     def page(self) -> Page:
         """The plan as answers, tables and details."""
-        return plan_page.page(self)
+        return plan_page.page(self, self.at(self.half))
 
     def html(self, *, date: str = "") -> str:
         """One file of HTML that needs no network, with a slider of the budget.
@@ -46,8 +46,14 @@ class Plan(Decision, Readable):
         budgets = self._budgets()
         largest = replace(self.project, dollars=choose.UNLIMITED)
         every = choose.candidates(self.curves, largest, budgets=budgets)
-        plans = [self._at(budget, every) for budget in budgets]
-        chart, others = plan_page.what_if(self, plans, every)
+        plans = [self.at(budget, every) or self for budget in budgets]
+        if len(plans) == 1:
+            halves = [self.at(self.half)]
+        else:
+            limits = sorted({one.half for one in plans})
+            more = choose.candidates(self.curves, largest, budgets=limits)
+            halves = [self.at(one.half, more) for one in plans]
+        chart, others = plan_page.what_if(self, plans, halves, every)
         page = replace(self.page, chart=chart)
         return in_browser(page, what_if=others, date=date)
 
@@ -71,14 +77,21 @@ class Plan(Decision, Readable):
         steps[int(np.abs(np.log(np.array(steps) / own)).argmin())] = own
         return sorted({*steps})
 
-    def _at(self, budget: float, every: Sequence[Candidate]) -> Plan:
-        """The plan for another budget.  every: the candidates of all budgets."""
+    def at(self, budget: float, every: Sequence[Candidate] = ()) -> Plan | None:
+        """The plan for another budget; None if this pays for nothing.
+
+        every: all candidates, those of this budget among them; without, they are found here.
+        """
         if budget == self.project.dollars:
             return self
         project = replace(self.project, dollars=budget)
-        some, at_hand = choose.within(every, budget), self.curves.at_hand
-        choice = choose.choose(some, project, at_hand=at_hand)
-        choice, order = choose.in_rounds(choice, self.curves, project)
+        some = choose.within(every, budget)
+        if every and not some:
+            return None
+        try:
+            choice, order = choose.planned(self.curves, project, some)
+        except BadInput:
+            return None
         return replace(
             self, project=project, choice=choice, order=order,
             measurement=choose.next_measurement(choice), supposed=(),

@@ -26,7 +26,6 @@ from simkit.planning.choose import (
     Candidate,
     Decision,
     alternatives,
-    choose,
     narrowed,
 )
 from simkit.planning.evidence import OF_PROJECT, Array, LabelOption, Pair
@@ -47,15 +46,18 @@ NOTED = 1.1  # times the listed price: what answers cost is mentioned
 WORDS = {"plan", "for", "purchase", "method"}  # columns of text in tables of purchases
 
 
-def page(plan: Decision) -> Page:
-    """The plan as a page: the answer first, the rest folded."""
+def page(plan: Decision, half: Decision | None) -> Page:
+    """The plan as a page: the answer first, the rest folded.
+
+    half: the plan for half its price; None if that pays for nothing.
+    """
     evidence, title = plan.evidence, render(TEXTS["title"], {"project": plan.project})
     data = re.sub("[^:,=]*/", "", str(evidence.grid.get("data", "")))  # without folders
     about = evidence.project or data
     return Page(
         title,
         (*_so_far(plan), *_answer(plan)),
-        tables=(_amounts(plan), _supposed(plan)), bill=_bill(plan),
+        tables=(_amounts(plan, half), _supposed(plan)), bill=_bill(plan),
         details=tuple(_details(plan)), chart=_chart(plan), command=plan.command,
         trust=plan.trust.grade, about=", ".join(filter(None, [plan.day.isoformat(), about])),
     )  # fmt: skip
@@ -135,11 +137,12 @@ def _mend_target(plan: Decision) -> str:
 
 
 def what_if(
-    plan: Decision, plans: Sequence[Decision], every: Sequence[Candidate]
-) -> tuple[Chart, WhatIf]:
+    plan: Decision, plans: Sequence[Decision], halves: Sequence[Decision | None],
+    every: Sequence[Candidate],
+) -> tuple[Chart, WhatIf]:  # fmt: skip
     """The figure for all budgets, and the pages between which its slider moves.
 
-    every: all candidates at any price.
+    halves: the plan for half the price of each. every: all candidates at any price.
     """
     steps = []
     for other in plans:
@@ -152,7 +155,7 @@ def what_if(
     chart = _chart(plan, every)
     if len(plans) > 1:
         chart = replace(chart, budget=None)
-    return chart, WhatIf(tuple(page(other) for other in plans), values)
+    return chart, WhatIf(tuple(map(page, plans, halves)), values)
 
 
 def _band(map: Array) -> str:
@@ -473,19 +476,16 @@ def _table(title: str, rows: Iterable[dict[str, str]]) -> Table:
     return Table(title, tuple(names), tuple(tuple(r[n] for n in names) for r in rows), numbers)
 
 
-def _amounts(plan: Decision) -> Table:
-    """What nothing, a plan for half the price, the plan, and the best purchase give."""
-    total = plan.cost("now", "later")
-    chosen, best = plan.chosen, plan.choice.best
-    limit = math.floor(50 * round(chosen.dollars, 2) + 1e-9) / 100
-    half = [one for one in plan.choice.every if one.dollars <= limit]
+def _amounts(plan: Decision, half: Decision | None) -> Table:
+    """What nothing, the plan for half the price, the plan, and the best purchase give."""
+    total, best = plan.cost("now", "later"), plan.choice.best
     rows = [_amount(plan, "nothing", None)]
     if plan.purchase_needed:
-        if half:
-            freely = replace(plan.project, target=None)
-            one = choose(half, freely, at_hand=plan.curves.at_hand).chosen
-            rows.append(_amount(plan, f"at most {dollars(limit)}", one))
-        rows.append(_amount(plan, "this plan", chosen) | {"spend": dollars(total)})
+        one = half.chosen if half is not None and half.purchase_needed else None
+        rows.append(_amount(plan, f"at most {dollars(plan.half)}", one))
+        if half is not None and one is not None:
+            rows[-1]["spend"] = dollars(half.cost("now", "later"))
+        rows.append(_amount(plan, "this plan", plan.chosen) | {"spend": dollars(total)})
     if not plan.choice.reached and (not plan.purchase_needed or best.dollars > 1.02 * total):
         rows.append(_amount(plan, "highest mAP", best))
     return _table("What other amounts give", rows)

@@ -17,7 +17,6 @@ from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
 from simkit.metrics.ap import LabelCounts
 from simkit.planning import evidence
-from simkit.planning.choose import choose
 from simkit.planning.costs import Staff, count
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import Evidence, Received
@@ -290,11 +289,11 @@ def test_what_other_amounts_give_are_plans_for_these(pilot):
     assert answers(made)["Spend"].startswith("nothing yet: ")  # one draw: compare again first
     total = dollars(made.cost("now", "later"))
     assert answers(made)["Later"].startswith(f"then about {total} on ")
-    half = [one for one in made.choice.every if one.dollars <= limit]
-    one = choose(half, made.project, at_hand=made.curves.at_hand).chosen  # by the same rule
+    half = plan(pilot, limit, images=3_000, prices="openimages")  # by the same rule
+    assert half.purchase_needed
     assert (rows[names[1]]["spend"], rows[names[1]]["mAP"]) == (
-        dollars(one.dollars),
-        points(one.median),
+        dollars(half.cost("now", "later")),
+        points(half.chosen.median),
     )
 
 

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import simkit
+from simkit.errors import BadInput
 from simkit.planning.evidence import Evidence
 from simkit.planning.plan import BUDGETS
+from simkit.results.report import dollars, points
 from tests.planning import planted
 
 LABEL = """(() => {  // pixels between the label of the mark and both sides of the figure
@@ -63,6 +65,27 @@ def test_every_step_is_what_the_command_prints_for_its_budget(runs, plan):
             assert all(word in pages[place] for word in re.sub("[`:,]", " ", text).split())
         for row in (row for one in other.page.sections for row in one.table.rows):
             assert all(cell in pages[place] for cell in row)
+
+
+def test_the_row_of_half_the_money_is_the_plan_for_it(runs, plan):
+    """At every fourth step of the slider, by value; nothing where that plan buys nothing."""
+    kinds = set()
+    values, pages = read(plan)
+    for step, text in [*zip(values["steps"], pages, strict=True)][::4]:
+        row = re.search(r"at most \$([\d.,]+) (\$[\d.,]+) .*? (\d+\.\d) [\d.]+ to ", text)
+        assert (row is None) == step["nothing"]
+        if row is None:
+            continue
+        try:
+            half = simkit.plan(runs, row[1].replace(",", ""), images=9_000)
+        except BadInput:  # it pays for nothing
+            half = None
+        bought = half is not None and half.purchase_needed
+        kinds.add(bought)
+        spend, score = half.cost("now", "later") if bought else 0, plan.so_far
+        assert row[2] == dollars(spend)
+        assert row[3] == points(half.chosen.median if bought else score)
+    assert kinds == {True, False}
 
 
 def test_a_budget_that_buys_nothing_has_no_mark(runs):
