@@ -561,10 +561,10 @@ def _print(
             number = quantities.numbered(complete, "image")
             say(f"left out: {number} of which earlier rounds ask about every class")
     say_repeated(order)
-    cost_table(bill, simkit.prices(terms.prices))
     if timed is not None:
         time = f"{quantities.exact_money(timed.dollars)}, {quantities.duration(timed.seconds)}"
-        say(f"by the measured times of the answers so far: {time}")
+        say(f"to pay, by the measured times of the answers so far: {time}; by the price list:")
+    cost_table(bill, simkit.prices(terms.prices))
     if (table["kind"] == "search").any():
         if order.scores is None:
             say("without --scores images are searched in random order, which takes more looks and "

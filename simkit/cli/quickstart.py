@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 NEAR = 0.1  # largest cosine distance of near duplicates
 SHOWN = 3  # images named in a line
+ROOM = 0.8  # of the budget: complete labels of everything for at most that are bought at once
+SAVING = 0.1  # of the budget: a pilot that could save less is not mentioned
 
 
 @click.command(epilog="\b\nExample: simkit quickstart photos --classes names.txt --budget 2000")
@@ -110,7 +112,13 @@ def command(
         raise BadInput(f"none of the {len(table):,} images of {spec} can be read; replace them")
     plan = _pilot(project, len(images), classes_file)
     first = Order(out / projects.FIRST, images, (), scores=None if scored is None else scored[kept])
-    order = projects.first_round(project, first, split, plan)
+    # Scores are for labels that people need not give, which a pilot shows.
+    once = (
+        plan is not None
+        and scored is None
+        and _everything(project, len(images)) <= (ROOM * project.budget)
+    )
+    order = projects.first_round(project, first, split, None if once else plan)
     files = write_round(order, to or ("html",), image_root, described=instructions_file,
                         annotators=names)  # fmt: skip
     files += _write(project, order, table)
@@ -274,25 +282,32 @@ def _print_answer(
             spend += f", or at most {exact_money(most.dollars)} and {duration(most.seconds)}"
         spend += "."
     rows, left = {"Spend": spend}, project.budget - bill.dollars
+    most = _most(project, order)
     if plan is None:
         rows["Why"] = f"No pilot comes first: {_without_pilot(project, N)}."
         rows["Then"] = "No comparison and no plan follow: a model is trained on these labels."
+    elif asked == N:
+        rows |= _at_once(project, plan, bill if most is None else most, left)
     else:
+        rest = exact_money(left)
+        if most is not None:
+            rest = f"{exact_money(max(project.budget - most.dollars, 0))} to {rest}"
         rows["Why"] = (
             f"This pilot, {plan.images:,} images for training and {plan.test_images:,} for "
-            f"testing, shows which labels to buy for the other {exact_money(left)}."
+            f"testing, shows which labels to buy for the other {rest}."
         )
         rows["Precision"] = (
             "It measures mAP (how many of 100 images that a model picks for a class are right) to "
             f"±{plan.half_width:.1f}, if an image shows {project.per_image:g} classes on average "
             "(--per-image)."
         )
-        if (rest := bill.dollars * (N / asked - 1)) <= left:
+        if bill.dollars * (N / asked - 1) <= left:
             everything = f"simkit order --next {quote(str(order.folder))} --images {N}"
-            price = exact_money(bill.dollars + rest)
-            if (most := _most(project, order)) is not None:
+            price = exact_money(bill.dollars * N / asked)
+            if most is not None:
                 price += f", at most {exact_money(most.dollars * N / asked)}"
-            rows["Or all"] = f"All {N:,} images: {price} in total; later, with {everything}"
+            rows["Or all"] = (f"All {N:,} images, each for as much as one of the pilot: {price} in "
+                              f"total; later, with {everything}")  # fmt: skip
     if pages := page.named(order.round_folder):
         rows["People"] = f"They answer the page in a browser: {pages}"
     say(f"What to label first, for {exact_money(project.budget)}")
@@ -303,18 +318,54 @@ def _print_answer(
     _print_order(project, order, bill, files)
 
 
+def _at_once(project: Project, plan: PilotPlan, most: Cost, left: float) -> dict[str, str]:
+    """Why all images are labelled at once, what follows, and the pilot if it could save much.
+
+    most: the highest price to expect.  left: dollars, by the lowest one.
+    """
+    from simkit.planning.pilot import TEST
+
+    unspent = exact_money(project.budget - most.dollars)
+    if exact_money(left) != unspent:
+        unspent += f" to {exact_money(left)}"
+    rows = {
+        "Why": f"The budget pays for all labels, so that no choice of labels is needed; {unspent} "
+               "of it stays unspent.",
+        "Then": f"A model is trained on these labels; {TEST:.0%} of the images, chosen at random, "
+                "test it.",
+    }  # fmt: skip
+    less = math.floor(most.dollars)
+    lower = most.dollars * (plan.images + plan.test_images) / plan.exist if plan.exist else 0.0
+    if most.dollars - lower >= SAVING * project.budget:
+        try:
+            first = replace(project, budget=float(less)).pilot(plan.exist or 0)
+        except BadInput:
+            first = None
+        if first is not None:
+            rows["Or less"] = (
+                f"A pilot of {first.images + first.test_images:,} images shows whether cheaper "
+                f"labels do as well: start another project with --budget {less}"
+            )
+    return rows
+
+
 def _print_order(project: Project, order: Order, bill: Cost, files: list[str]) -> None:
     """Print how the price is made up, and the files for people."""
     from simkit.orders import page
     from simkit.orders.annotators import FILE
     from simkit.orders.receiving import OrderState
 
-    answers, swept = int(order.table["answers"].sum()), project.price_list.rates["sweep"]
+    swept, each = project.price_list.rates["sweep"], project.answers
     price = f"{exact_money(bill.dollars)} at {project.prices} prices"
     if swept.per == "question" and swept.dollars is None:
-        price = (f"{answers:,} answers x {swept.seconds:g} s at ${project.price_list.wage:g} an "
-                 f"hour = {price}")  # fmt: skip
-    say(f"{order.folder.name}: {len(order.table):,} questions; {price}")
+        once = simkit.cost(order.effort(order.table.assign(answers=each)), project.prices).dollars
+        if (check := bill.dollars - once) >= 0.005:
+            price = f"{exact_money(once)}; with the error check ({exact_money(check)}) {price}"
+        price = (f"x {numbered(each, 'answer')} x {swept.seconds:g} s at "
+                 f"${project.price_list.wage:g} an hour = {price}")  # fmt: skip
+    else:
+        price = f"for {price}"
+    say(f"{order.folder.name}: {numbered(len(order.table), 'question')} {price}")
     if (most := _most(project, order)) is not None:
         alone = project.price_list.rates["verify"]
         say(f"a class took {swept.seconds:.1f} s with 91 on a page, and {alone.seconds:.1f} s "
@@ -347,22 +398,34 @@ def _print_next(project: Project, order: Order) -> None:
 def _most(project: Project, order: Order) -> Cost | None:
     """The price if each class takes as long as one that is asked alone; None if the price list does
     not have the time of a longer page."""
+    listed = _dear(project)
+    return None if listed is None else simkit.cost(order.effort(order.table), listed)
+
+
+def _dear(project: Project) -> Prices | None:
+    """The project's price list with all classes of an image at the price of one asked alone; None
+    as for `_most`."""
     from simkit.orders.rounds import PAGE
 
-    rates = project.price_list.rates
-    alone, swept = rates.get("verify", rates["sweep"]), rates["sweep"]
+    listed = project.price_list
+    alone, swept = listed.rates.get("verify", listed.rates["sweep"]), listed.rates["sweep"]
     if len(project.classes) >= PAGE or "91 classes" not in swept.source:
         return None
     if (alone.seconds or 0) <= (swept.seconds or 0):
         return None
-    return simkit.cost(order.effort(order.table), _dear(project))
-
-
-def _dear(project: Project) -> Prices:
-    """The project's price list with all classes of an image at the price of one asked alone."""
-    listed = project.price_list
-    alone = listed.rates.get("verify", listed.rates["sweep"])
     return replace(listed, rates={**listed.rates, "sweep": alone})
+
+
+def _everything(project: Project, images: int) -> float:
+    """At most the dollars of complete labels of all images, with the answers that measure errors
+    and the set-up."""
+    from simkit.annotate.evaluation_set import complete_cost
+    from simkit.orders.rounds import REPEATED
+
+    listed, L = _dear(project) or project.price_list, len(project.classes)
+    further = max(REPEATED - project.answers, 0) / project.answers * project.repeated(images)
+    once = listed.setup + listed.setup_class * L
+    return complete_cost(images, L, listed).dollars * (1 + further) + once
 
 
 def _without_pilot(project: Project, images: int) -> str:
@@ -395,8 +458,9 @@ def _within(project: Project, order: Order, share: float) -> str:
             made = first_round(trial, empty, order.settings.split, plan)
         except BadInput:
             continue
-        dollars = simkit.cost(made.effort(made.table), _dear(trial)).dollars
-        if dollars <= max(budget, project.budget) + 0.005:
+        if (most := _most(trial, made)) is not None and most.dollars <= max(
+            budget, project.budget
+        ) + 0.005:
             what = "to stay within it" if budget <= project.budget else (
                 "to stay within a budget, label a pilot of fewer images"
             )  # fmt: skip

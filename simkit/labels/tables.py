@@ -454,7 +454,7 @@ def read_table(path: Path) -> Table:
                     f"column {field.name!r} holds images, not their names; write them to files, "
                     "and the paths of the files into this column"
                 )
-    elif kind in (".json", ".jsonl", ".ndjson"):
+    elif kind in (".json", ".jsonl", ".ndjson") or _of_objects(path, notes):
         return from_records(_records(path, notes), path, notes)
     elif kind in (".xlsx", ".xlsm"):
         rows = _sheet(path, notes)
@@ -586,6 +586,17 @@ def _cell(value: Any) -> str:
     if isinstance(value, list | dict):
         return json.dumps(value, ensure_ascii=False, default=str)
     return str(value)
+
+
+def _of_objects(path: Path, notes: list[str]) -> bool:
+    """Whether a file of text with another ending holds JSON Lines, as a renamed download does."""
+    if path.suffix.lower() not in (".csv", ".tsv", ".txt"):
+        return False
+    with path.open("rb") as stream:
+        found = stream.read(8).removeprefix(codecs.BOM_UTF8).startswith(b'{"')
+    if found:
+        notes.append(f"its lines are JSON objects, so it is read as .jsonl, not as {path.suffix}")
+    return found
 
 
 def _records(path: Path, notes: list[str]) -> list[dict[str, Any]]:

@@ -94,7 +94,10 @@ def read(
             raise unknown("field", name, FIELDS)
     if file.suffix.lower() not in tables.ENDINGS:
         raise BadInput(f"{file} is not a file of answers; give one of {', '.join(tables.ENDINGS)}")
-    with reading(file, "answers", "save it again as CSV UTF-8, or restore the file"):
+    mend = "save it again as CSV UTF-8, or restore the file"
+    if file.suffix.lower() in (".jsonl", ".ndjson"):  # mostly of the page
+        mend = "it may have been cut off; download or copy it again"
+    with reading(file, "answers", mend):
         try:
             if not file.stat().st_size:
                 raise tables.NoRows("it is empty")

@@ -355,7 +355,9 @@ def write_pilot(project: Project, state: OrderState) -> list[str]:
             "scored; label more images for scores",
             stacklevel=1,
         )
-    plan = project.pilot(len(order.images)) if scorable else None
+    # With all images labelled at once no comparison could recommend a purchase.
+    every = np.isin(np.arange(len(order.images)), asked).all()
+    plan = project.pilot(len(order.images)) if scorable and not every else None
     before = project.folder / TABLE
     to_compare = not (project.folder / "runs" / "1").exists() or (
         before.is_file() and before.read_text("utf-8") != texts[TABLE]

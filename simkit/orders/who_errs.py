@@ -195,10 +195,10 @@ def errors_line(state: OrderState) -> str:
         mend = "" if lacking or again or len(state.ties) else _more_answers(state)
         return f"the annotators' errors are unknown{waiting}{mend}"
     rates, how = [f"{rate:.1%}" for rate in state.errors], ""
-    if (found := state.repeated) is not None:
+    if (found := state.repeated) is not None:  # one estimate with its own intervals
         rates = [
-            f"{rate} ({low:.1%} to {high:.1%})"
-            for rate, (low, high) in zip(rates, found.intervals, strict=True)
+            f"{rate:.1%} ({low:.1%} to {high:.1%})"
+            for rate, (low, high) in zip(found.rates, found.intervals, strict=True)
         ]
         how = f", from {found.questions:,} questions with {REPEATED} answers or more"
     return (f"annotators missed about {rates[0]} of present classes and reported {rates[1]} of "

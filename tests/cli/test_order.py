@@ -328,7 +328,8 @@ def test_a_further_round_is_priced_by_the_measured_times_too(rpa, capsys):
     assert code(["order", "--next", str(rpa.folder), "--keep", "0.3", "--to", "csv"]) == 0
     questions = len(Order.read(rpa.folder).rounds[1].table)
     dollars = f"${questions * state.prices().rates['verify'].seconds * 15 / 3600:,.2f}"
-    assert f"by the measured times of the answers so far: {dollars}," in capsys.readouterr().out
+    said, paid = capsys.readouterr().out, "to pay, by the measured times of the answers so far: "
+    assert f"{paid}{dollars}," in said and said.index(paid) < said.index("\ntotal ")
 
 
 def test_a_budget_buys_labels_of_the_images_that_are_named_only(tmp_path):

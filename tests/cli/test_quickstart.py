@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import math
 import os
 import re
 import shlex
@@ -169,7 +170,7 @@ def test_near_duplicates_are_shown_and_stay_in(shell, tmp_path) -> None:
 
 def test_many_images_begin_with_a_pilot(shell, tmp_path) -> None:
     photographs(tmp_path / "photos", 700)
-    done = start(shell)
+    done = start(shell, "--budget", 10)
     assert done.code == 0, done.err
     order = Order.read("project/order1")
     plan = Project.read("project").pilot(700)
@@ -179,24 +180,28 @@ def test_many_images_begin_with_a_pilot(shell, tmp_path) -> None:
     assert Project.read("project").data == f"folder:{tmp_path}/photos,labels=none"
     bill = cost(order.effort(order.table), "hourly").dollars
     assert done.out.count(f"${bill:.2f}") == 2  # in the answer and the bill
-    assert f"for the other ${50 - bill:.2f}" in done.out
     answers = order.table["answers"]
     most = 1.0 * answers.sum() * 15 / 3600  # a second for each answer
+    assert f"for the other ${10 - most:.2f} to ${10 - bill:.2f}" in done.out
     assert f"with 3 expect up to ${most:.2f}, {answers.sum() / 60:.1f} minutes of work" in done.out
-    count, seconds, wage = re.search(
-        r"([\d,]+) answers x ([\d.]+) s at \$(\d+) an hour =", done.out
-    ).groups()
-    assert int(count) * float(seconds) * int(wage) / 3600 == pytest.approx(bill, abs=0.005)
     once = cost(order.effort(order.table.assign(answers=1)), "hourly").dollars
+    count, seconds, wage, price, check = re.search(
+        r"([\d,]+) questions x 1 answer x ([\d.]+) s at \$(\d+) an hour = \$([\d.]+); with the "
+        r"error check \(\$([\d.]+)\) \$", done.out,
+    ).groups()  # fmt: skip
+    assert int(count) * float(seconds) * int(wage) / 3600 == pytest.approx(once, abs=0.005)
+    assert (price, check) == (f"{once:.2f}", f"{bill - once:.2f}")
     assert f"to measure errors (${bill - once:.2f} of the price)" in done.out
     repeated = order.table[order.table["answers"] == 3]["image"].nunique()
     assert repeated == round(50 / 1.5)  # half of three classes are expected in an image
-    few = start(shell, "--out", "few", "--repeat", "5%")
+    few = start(shell, "--budget", 10, "--out", "few", "--repeat", "5%")
     assert "about 18 present classes are expected in these images" in few.out
     assert "--repeat 15% asks about 33 images" in few.out
     poor = shell("quickstart", "photos", "--classes", "names.txt", "--budget", 1, "--out", "poor")
     assert poor.code == 2 and "raise it to $" in poor.err and not Path("poor").exists()
-    everything = re.search(r"All 700 images: \$([\d.]+).* in total; .*simkit (order .*)", done.out)
+    everything = re.search(
+        r"All 700 images, .*: \$([\d.]+).* in total; .*simkit (order .*)", done.out
+    )
     rest = shell(*shlex.split(everything[2]), "--json")
     assert rest.code == 0, rest.err
     order = Order.read("project/order1")
@@ -205,9 +210,46 @@ def test_many_images_begin_with_a_pilot(shell, tmp_path) -> None:
     assert float(everything[1]) == pytest.approx(whole, rel=0.02)
 
 
+def test_all_images_are_labelled_at_once_where_the_budget_pays_for_it(shell, tmp_path) -> None:
+    photographs(tmp_path / "photos", 700)
+    done = start(shell)
+    order = Order.read("project/order1")
+    assert done.code == 0 and order.table["image"].nunique() == 700
+    bill = cost(order.effort(order.table), "hourly").dollars
+    most = 1.0 * order.table["answers"].sum() * 15 / 3600
+    assert f"${50 - most:.2f} to ${50 - bill:.2f} of it stays unspent" in done.out
+    assert f"Spend      ${bill:.2f} on all 3 classes of all 700 images" in done.out
+    assert f"or at most ${most:.2f} and " in done.out and "25% of the images" in done.out
+    assert f"${math.floor(most)}" in done.out.partition("Or less")[2]
+    assert shell("receive", "project", answered(order)).code == 0
+    table = pd.read_csv("project/labels.csv")
+    assert table["split"].value_counts().to_dict() == {"train": 525, "test": 175}
+    step = shell("status", "project", "--json").json["next"]
+    assert step.startswith("simkit train ") and not [*Path("project").glob("grid-*")]
+    less = re.search(r"with --budget (\d+)", done.out)[1]
+    pilot = start(shell, "--budget", less, "--out", "less")
+    assert "This pilot, 175 images" in pilot.out and "Or all" in pilot.out
+    rich = start(shell, "--budget", 500, "--out", "rich")  # saving 2 % of it is not substantial
+    assert "stays unspent" in rich.out and "Or less" not in rich.out
+
+
+def richer(project: Path, dollars: int) -> None:
+    """Edit the budget of a project that has begun with a pilot."""
+    file = project / "project.toml"
+    file.write_text(re.sub(r"budget = .*", f"budget = {dollars}", file.read_text()))
+
+
+def answered(order: Order) -> Path:
+    """A table with an answer to each question."""
+    said = np.where(order.table["question"] % 3 == 1, "yes", "no")
+    table = pd.DataFrame({"question": order.table["question"], "worker": "ann", "answer": said})
+    table.to_csv("answered.csv", index=False)
+    return Path("answered.csv")
+
+
 def test_a_wage_is_that_of_all_later_commands(shell, tmp_path) -> None:
     photographs(tmp_path / "photos", 700)
-    assert start(shell, "--wage", "$30").code == 0
+    assert start(shell, "--budget", 15, "--wage", "$30").code == 0
     project, order = Project.read("project"), Order.read("project/order1")
     dear, usual = (cost(order.effort(order.table), one) for one in (project.price_list, "hourly"))
     assert project.price_list.wage == 30 and dear.dollars == pytest.approx(2 * usual.dollars)

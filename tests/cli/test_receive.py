@@ -351,6 +351,19 @@ def test_half_a_character_in_a_name_is_read(rpa, tmp_path):
     assert len(OrderState.of(rpa).answers) == 1
 
 
+def test_a_renamed_download_is_read_and_half_of_one_is_downloaded_again(rpa, tmp_path, capsys):
+    raw = rows(rpa, TRUTH)[["question", "worker", "answer"]].to_dict("records")
+    text = "".join(json.dumps({"order": rpa.id, **row}) + "\n" for row in raw)
+    (tmp_path / "half.jsonl").write_text(text[:-9])
+    (tmp_path / "answers (1).csv").write_text(text)
+    assert code(["receive", str(rpa.folder), str(tmp_path / "half.jsonl")]) == 2
+    assert "download or copy it again" in capsys.readouterr().err
+    assert not len(OrderState.of(rpa).answers)
+    assert code(["receive", str(rpa.folder), str(tmp_path / "answers (1).csv")]) == 0
+    assert "is read as .jsonl, not as .csv" in capsys.readouterr().err
+    assert len(OrderState.of(rpa).answers) == len(raw)
+
+
 def test_answers_of_a_person_are_set_aside_and_used_again(tmp_path, capsys):
     order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.5)", "--answers", "3")
     files = []

@@ -19,7 +19,7 @@ from simkit.cli.main import code
 from simkit.orders.order import Order, effort_of
 from simkit.orders.project import Project
 from simkit.study.grid import Grid
-from tests.cli.test_quickstart import photographs, start
+from tests.cli.test_quickstart import photographs, richer, start
 
 
 def answers(file: str, order: Order, *, share: float = 1.0, worker: str = "ann") -> Path:
@@ -158,7 +158,8 @@ def test_the_expected_map_is_that_on_true_labels(shell, project, monkeypatch) ->
 
 def test_a_pilot_is_compared_and_then_planned_with(shell, tmp_path) -> None:
     photographs(tmp_path / "photos", 660)
-    assert start(shell, "--answers", 2).code == 0
+    assert start(shell, "--budget", 15, "--answers", 2).code == 0
+    richer(Path("project"), 50)
     order = Order.read("project/order1")
     files = [answers(f"{name}.jsonl", order, worker=name) for name in ("ann", "ben")]
     assert shell("receive", "project", *files).code == 0

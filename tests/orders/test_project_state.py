@@ -15,7 +15,7 @@ from simkit.errors import BadInput
 from simkit.orders.order import Order
 from simkit.orders.project import Project, next_step
 from simkit.orders.project_state import record
-from tests.cli.test_quickstart import photographs
+from tests.cli.test_quickstart import photographs, richer
 from tests.cli.test_status import answers
 
 
@@ -47,7 +47,8 @@ def same_in_copies(folder: Path, command: str) -> None:
 def project(tmp_path) -> Path:
     photos, folder = photographs(tmp_path / "photos", 660), tmp_path / "project"
     words = ["quickstart", f"folder:{photos}", "--classes", str(tmp_path / "names.txt")]
-    assert code([*words, "--budget", "50", "--out", str(folder)]) == 0
+    assert code([*words, "--budget", "8", "--out", str(folder)]) == 0
+    richer(folder, 50)
     return folder
 
 
