@@ -112,13 +112,7 @@ def command(
         raise BadInput(f"none of the {len(table):,} images of {spec} can be read; replace them")
     plan = _pilot(project, len(images), classes_file)
     first = Order(out / projects.FIRST, images, (), scores=None if scored is None else scored[kept])
-    # Scores are for labels that people need not give, which a pilot shows.
-    once = (
-        plan is not None
-        and scored is None
-        and _everything(project, len(images)) <= (ROOM * project.budget)
-    )
-    order = projects.first_round(project, first, split, None if once else plan)
+    order = projects.first_round(project, first, split, _needed(plan, project, first))
     files = write_round(order, to or ("html",), image_root, described=instructions_file,
                         annotators=names)  # fmt: skip
     files += _write(project, order, table)
@@ -414,6 +408,13 @@ def _dear(project: Project) -> Prices | None:
     if (alone.seconds or 0) <= (swept.seconds or 0):
         return None
     return replace(listed, rates={**listed.rates, "sweep": alone})
+
+
+def _needed(plan: PilotPlan | None, project: Project, order: Order) -> PilotPlan | None:
+    """The pilot; None if the budget pays for everything at once, and no scores could save labels of
+    people, which a pilot would show."""
+    enough = _everything(project, len(order.images)) <= ROOM * project.budget
+    return None if enough and order.scores is None else plan
 
 
 def _everything(project: Project, images: int) -> float:
