@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from pathlib import Path
 from shlex import join
 from typing import TYPE_CHECKING, Any
@@ -91,7 +90,9 @@ def command(
         if "confidence" in values:
             values["target"] = values["target"], values.pop("confidence")
         if "continue_" not in values:
-            made = _with_spent(simkit.plan(folders, budget, **values), folders)
+            from simkit.orders.project import with_spent
+
+            made = with_spent(simkit.plan(folders, budget, **values))
         else:
             from simkit.study.next_plan import plan_next  # imports torch: models are trained
 
@@ -147,17 +148,6 @@ def _warn_of_old_comparisons(folders: tuple[Path, ...]) -> None:
             f"plan: {again}",
             stacklevel=1,
         )
-
-
-def _with_spent(plan: Plan, folders: tuple[Path, ...]) -> Plan:
-    """The plan with what its project has spent, as `simkit status` prints it."""
-    from simkit.orders.project import Project, spent
-    from simkit.planning.evidence import project_folder
-
-    if (home := project_folder(*folders)) is None:
-        return plan
-    project = Project.read(home)
-    return replace(plan, spent=spent(project, project.states, measured=True))
 
 
 def _say_savings(folders: tuple[Path, ...]) -> None:

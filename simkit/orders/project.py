@@ -26,7 +26,7 @@ from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import Path
 from shlex import join, quote
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -58,6 +58,9 @@ from simkit.orders.project_state import MODEL, PLAN, PLAN_PAGE, SCORES, TABLE, T
 from simkit.orders.receiving import DATA, OrderState, write_data
 from simkit.orders.rounds import round_of
 from simkit.orders.who_errs import price_of
+
+if TYPE_CHECKING:
+    from simkit.planning.plan import Plan
 from simkit.planning import pilot as pilots
 from simkit.planning.answers import FILE as ANSWERS
 from simkit.planning.evidence import OF_PROJECT, joined, project_folder
@@ -283,11 +286,30 @@ def spent(project: Project, states: Sequence[OrderState], *, measured: bool = Fa
     """
     if measured:
         return round(sum(map(sum, spent_by_round(project, states))), 2)
-    listed, total = project.price_list.once_set_up(), 0.0
-    for state in states:
-        for _, rows in state.received.groupby("worker"):
-            total += cost(effort_of(rows, state.order.shape, 1), listed).dollars
+    total = _at_prices(states, project.price_list)
     return total + _set_up(project) * (total > 0)
+
+
+def _at_prices(states: Sequence[OrderState], listed: Prices) -> float:
+    """Dollars for all answers at these prices, without the set-up."""
+    return sum(
+        cost(effort_of(rows, state.order.shape, 1), listed.once_set_up()).dollars
+        for state in states for _, rows in state.received.groupby("worker")
+    )  # fmt: skip
+
+
+def with_spent(plan: Plan) -> Plan:
+    """The plan with what its project has spent, as `simkit status` prints it, and with the cost of
+    the answers in use as times the prices of the plan."""
+    if plan.evidence.project is None:
+        return plan
+    project = Project.read(Path(plan.evidence.project))
+    states = project.states
+    used = [dataclasses.replace(state, received=state.answers) for state in states]
+    paid, of_used = (spent(project, some, measured=True) for some in (states, used))
+    listed = _at_prices(used, plan.prices)
+    rate = (of_used - _set_up(project)) / listed if listed else 1.0
+    return dataclasses.replace(plan, spent=paid, aside=round(paid - of_used, 2), rate=rate)
 
 
 def spent_by_round(project: Project, states: Sequence[OrderState]) -> list[list[float]]:

@@ -61,19 +61,16 @@ class BillLine:
 def bill_of(plan: Decision) -> tuple[BillLine, ...]:
     """Bill of the order, of later rounds, of the pilot and of the labels so far, in cents."""
     found = list[BillLine]()
-    # What answers really cost, in the parts of the price list.
-    before = [replace(line, dollars=times_listed(plan) * line.dollars) for line in _before(plan)]
+    before = [*_before(plan)]
+    if plan.spent is not None:  # what the answers in use really cost, in the parts of the prices
+        times = (plan.spent - plan.aside) / math.fsum(line.dollars for line in before)
+        before = [replace(line, dollars=times * line.dollars) for line in before]
+    if plan.aside:
+        before.append(BillLine("answers that are set aside", plan.aside, None, "before"))
     for lines in ([*_order(plan)], before):
         cents = quantities.in_cents(line.dollars for line in lines)
         found += (replace(one, dollars=cost) for one, cost in zip(lines, cents, strict=True))
     return tuple(found)
-
-
-def times_listed(plan: Decision) -> float:
-    """What the answers so far really cost, as times their price in the list; 1 if unknown."""
-    if plan.spent is None:
-        return 1.0
-    return plan.spent / math.fsum(line.dollars for line in _before(plan))
 
 
 def _order(plan: Decision) -> Iterator[BillLine]:

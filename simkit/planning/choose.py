@@ -927,8 +927,13 @@ class Decision:
         The annotators.
     spent
         What the project has paid so far, in dollars; None: by the prices of the plan.
+    aside
+        Dollars of `spent` for answers that are set aside.
+    rate
+        What the answers in use really cost, as times the prices of the plan; 1 if unknown.
     expected
-        Median and 90 % interval of the expected mAP of earlier rounds' labels; None without any.
+        Median and 90 % interval of the mAP that was expected of earlier rounds' labels on new
+        images, before it was measured; None without any.
     day
         The day of the plan, on which the work can begin.
     """
@@ -946,6 +951,8 @@ class Decision:
     staff: Staff
     command: str
     spent: float | None = None
+    aside: float = 0.0
+    rate: float = 1.0
     expected: tuple[float, float, float] | None = None
     supposed: tuple[tuple[float, Candidate], ...] = ()
     day: date = field(default_factory=quantities.today)

@@ -238,8 +238,6 @@ class Received:
         number of their answers.
     lacking
         What all questions of the order lack to so many answers; none for numbers that all have.
-    paid
-        Dollars paid for all answers of the project so far; None if unknown.
     """
 
     option: LabelOption
@@ -254,7 +252,6 @@ class Received:
     folder: str = ""
     answers: Mapping[int, int] = field(default_factory=dict)
     lacking: Mapping[int, Lacking] = field(default_factory=dict)
-    paid: float | None = None
 
     @property
     def score(self) -> float:

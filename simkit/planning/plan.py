@@ -235,8 +235,7 @@ def plan(
         project=project, evidence=evidence, curves=curves, choice=choice, order=order,
         paid=paid, backtest=tested, prices=listed,
         measurement=choose.next_measurement(choice), unpriced=unpriced,
-        staff=staff, spent=None if received is None else received.paid,
-        expected=expected, supposed=tuple(_supposed(curves, project)),
+        staff=staff, expected=expected, supposed=tuple(_supposed(curves, project)),
         command=plan_page.command(
             *evidence.folders, budget=money, images=project.images,
             target=project.target, confidence=confidence if reach else None,

@@ -17,7 +17,7 @@ import numpy as np
 
 from simkit.history import versions
 from simkit.planning.answers import Answers
-from simkit.planning.bill import BillLine, times_listed
+from simkit.planning.bill import BillLine
 from simkit.planning.choose import (
     CENT,
     KNOWN_TO,
@@ -42,7 +42,7 @@ SUPPOSED = 0.02  # of the test labels are wrong, where their errors are unknown
 MAYBE = 0.1  # probability from which on another method is recommended as well
 STEPS = 16  # purchases per line, at least
 DRAWN = 3  # other label options in the figure
-NOTED = 1.1  # times the listed price: what answers cost is mentioned
+NOTED = 1.1  # times the price of the plan: what answers cost is mentioned
 WORDS = {"plan", "for", "purchase", "method"}  # columns of text in tables of purchases
 
 
@@ -330,12 +330,13 @@ def _paid(plan: Decision) -> str:
         how = ""
     elif plan.evidence.project is not None:
         how = f", at {plan.prices.name} prices"
-    text, times = f"Paid before{how}: {dollars(plan.cost('before'))}.", times_listed(plan)
+    aside = f", {dollars(plan.aside)} of it for answers that are set aside" if plan.aside else ""
+    text, times = f"Paid before{how}: {dollars(plan.cost('before'))}{aside}.", plan.rate
     if times > NOTED and plan.purchase_needed:
         ahead = times * plan.cost("now", "later")
         text += (
-            f" That is {times:.1f} times the listed price, at which this plan is made; at this "
-            f"rate {dollars(plan.cost('now', 'later'))} become {dollars(ahead)}."
+            f" The answers in use cost {times:.1f} times the price at which this plan is made; "
+            f"at this rate {dollars(plan.cost('now', 'later'))} become {dollars(ahead)}."
         )
         if ahead > plan.project.dollars + CENT:
             enough = math.floor(plan.project.dollars / times)

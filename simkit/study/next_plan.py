@@ -19,7 +19,7 @@ from simkit.errors import BadInput
 from simkit.files import reading
 from simkit.labels.partial import ABSENT, PRESENT
 from simkit.orders.order import Order, effort_of
-from simkit.orders.project import project_of, spent
+from simkit.orders.project import with_spent
 from simkit.orders.project_state import PLAN
 from simkit.orders.receiving import OrderState, write_data
 from simkit.planning.answers import OFFERED, Lacking
@@ -139,7 +139,9 @@ def plan_next(
         replace(evidence, received=received), budget, images=images, target=target, prices=prices,
         staff=staff, image_price=image_price, scores=scores, seed=seed, errors=one,
     )  # fmt: skip
-    return replace(made, command=f"{made.command} --continue {quote(str(order.folder))}")
+    return with_spent(
+        replace(made, command=f"{made.command} --continue {quote(str(order.folder))}")
+    )
 
 
 def _received(
@@ -168,14 +170,8 @@ def _received(
         present=(codes == PRESENT).sum(axis=0).astype(float),
         absent=(codes == ABSENT).sum(axis=0).astype(float),
         scores=scores, errors=errors, folder=str(order.folder), lacking=lacking,
-        answers=dict(answers), paid=_paid(order),
+        answers=dict(answers),
     )  # fmt: skip
-
-
-def _paid(order: Order) -> float | None:
-    """Dollars paid for all answers of the order's project; None without one."""
-    project = project_of(order.folder)
-    return None if project is None else spent(project, project.states, measured=True)
 
 
 def _lacking(state: OrderState, prices: Prices) -> dict[int, Lacking]:

@@ -268,13 +268,42 @@ def test_another_scheme_of_a_plan_leaves_out_what_is_complete(project) -> None:
     assert done.code == 2 and "--answers" in done.err
 
 
-def test_the_bills_of_plan_order_and_status_agree(project) -> None:
-    """With the repeated questions of the pilot, and without any in the round of the plan."""
+def planted_runs() -> None:
+    """A comparison for each grid of the project."""
     for grid in Path("project").glob("grid-*.toml"):
         runs = Path("project/runs") / grid.stem.removeprefix("grid-")
         data = tomllib.loads(grid.read_text())["data"]
         schemes = ("full-subset", "rpa")
         planted.write(runs, data, schemes=schemes, listed="hourly", **NETWORK)
+
+
+def test_answers_set_aside_do_not_make_later_ones_dearer(project) -> None:
+    """They are paid, at the price of those in use; at half of it, the plan says so."""
+    order = Order.read("project/order1")
+    table = OrderState.of(order).answers.drop_duplicates("question")
+    said = [{"order": order.id, "question": question, "worker": "zoe", "answer": "no",
+             "seconds": 0.3} for question in table["question"].tolist()]  # fmt: skip
+    Path("zoe.jsonl").write_text("".join(json.dumps(row) + "\n" for row in said))
+    before = project("status", "project", "--json").json["spent"]
+    assert project("receive", "project", "zoe.jsonl").code == 0
+    assert project("receive", "project", "--without", "zoe").code == 0
+    aside = project("status", "project", "--json").json["spent"] - before
+    assert aside > 0.5 * before
+    planted_runs()
+    words = step(project)
+    done = project(" ".join(words))
+    assert f"Paid before: ${before + aside:.2f}, ${aside:.2f} of it for answers" in done.out
+    assert "times the price" not in done.out
+    listed = Path("cheap.toml")
+    listed.write_text('like = "hourly"\n[sweep]\nper = "question"\nseconds = 0.15\n'
+                      'source = "a guess"\n')  # fmt: skip
+    words[words.index("--prices") + 1] = str(listed)
+    assert "2.0 times the price at which this plan is made" in project(" ".join(words)).out
+
+
+def test_the_bills_of_plan_order_and_status_agree(project) -> None:
+    """With the repeated questions of the pilot, and without any in the round of the plan."""
+    planted_runs()
     words, before = step(project), project("status", "project", "--json").json["spent"]
     assert words[0] == "plan" and project(" ".join(words)).code == 0
     plan = json.loads(Path("project/plan.json").read_text())

@@ -345,15 +345,19 @@ def test_the_pilot_was_paid_at_the_wage_of_the_list(pilot):
     assert dear.curves.complete.dollars[-1] == 2 * usual.curves.complete.dollars[-1]
 
 
-def test_a_project_whose_answers_cost_more_than_listed_says_what_the_order_becomes(pilot):
+def test_a_project_whose_answers_cost_more_than_planned_says_what_the_order_becomes(pilot):
     made = plan(pilot, 30, images=3000, prices="openimages")
     before, order = made.cost("before"), made.cost("now", "later")
-    said = answers(replace(made, spent=3 * before))["Money"]
+    said = answers(replace(made, spent=3 * before, rate=3.0))["Money"]
     assert amounts(said)[-2:] == [round(order, 2), pytest.approx(3 * order, abs=0.01)]
-    assert "3.0 times the listed price" in said and said.endswith("`--budget 10`.")
-    assert "listed price" not in answers(replace(made, spent=1.05 * before))["Money"]
-    assert math.fsum(line.dollars for line in replace(made, spent=2 * before).bill
-                     if line.when == "before") == pytest.approx(2 * before, abs=0.01)  # fmt: skip
+    assert "3.0 times the price" in said and said.endswith("`--budget 10`.")
+    assert "times the price" not in answers(replace(made, spent=before, rate=1.05))["Money"]
+    twice = replace(made, spent=2 * before, aside=before)  # paid again, at the price of the plan
+    said = answers(twice)["Money"]
+    assert "times the price" not in said
+    assert f"{dollars(before)} of it for answers that are set aside." in said
+    paid = [line.dollars for line in twice.bill if line.when == "before"]
+    assert math.fsum(paid) == pytest.approx(2 * before, abs=0.01)
 
 
 def test_other_labels_are_compared_for_the_money_of_the_plan(pilot):
