@@ -117,17 +117,7 @@ def plan_next(
     evidence = replace(evidence, cells=cells, complete=complete or evidence.complete)
     file = order.folder / "measured.toml"
     prices = prices or (str(file) if file.is_file() else order.settings.prices)
-    # The pilot's label option for the order's scheme, with its best method.
-    name = order.settings.parsed_scheme.name
-    pairs = [pair for pair in evidence.cells if pair[0].part.name == name]
-    if not pairs:
-        known = ", ".join(sorted({pair[0].part.name for pair in evidence.cells}))
-        raise BadInput(
-            f"the pilot did not measure {name}, the scheme of {order.folder}, but {known}; compare "
-            f"{name} on the pilot's images as well, which needs no further labels"
-        )
-    planned = _planned_method(order)
-    pair = max(pairs, key=lambda p: (p[1] == planned, evidence.cells[p][-1].score))
+    pair = _pair(order, evidence)
     if measured is None:
         reached = _trained(state, evidence, pair, progress)
     else:
@@ -139,9 +129,22 @@ def plan_next(
         replace(evidence, received=received), budget, images=images, target=target, prices=prices,
         staff=staff, image_price=image_price, scores=scores, seed=seed, errors=one,
     )  # fmt: skip
-    return with_spent(
-        replace(made, command=f"{made.command} --continue {quote(str(order.folder))}")
-    )
+    again = f"{made.command} --continue {quote(str(order.folder))}"
+    return with_spent(replace(made, command=again))
+
+
+def _pair(order: Order, evidence: Evidence) -> Pair:
+    """The pilot's label option for the order's scheme, with the planned or else its best method."""
+    name = order.settings.parsed_scheme.name
+    pairs = [pair for pair in evidence.cells if pair[0].part.name == name]
+    if not pairs:
+        known = ", ".join(sorted({pair[0].part.name for pair in evidence.cells}))
+        raise BadInput(
+            f"the pilot did not measure {name}, the scheme of {order.folder}, but {known}; compare "
+            f"{name} on the pilot's images as well, which needs no further labels"
+        )
+    planned = _planned_method(order)
+    return max(pairs, key=lambda p: (p[1] == planned, evidence.cells[p][-1].score))
 
 
 def _received(
