@@ -172,6 +172,7 @@ def _of_features(
     """The scores of splits whose features are given, as `simkit.predict` returns them."""
     import pandas as pd
 
+    from simkit.learn.predict import same_fit
     from simkit.study.sources import kind_of, open_source
 
     kind, facts = kind_of(trained.method), trained.history.settings
@@ -181,7 +182,10 @@ def _of_features(
     source = simkit.Source(data.name, tuple(splits), (kind,), features=tuple(files.items()))
     study, tables, trained_on = open_source(source, data=data), [], list[str]()
     for split in splits:
-        inputs, made_by = study.inputs(split, kind), study.features[split, kind].history.parents[1:]
+        inputs, made = study.inputs(split, kind), study.features[split, kind].history
+        made_by = made.parents[1:]
+        if made_by and "backbone_id" in facts:
+            same_fit(facts, made.settings.get("fit"))
         if made_by and facts.get("backbone_id") not in (None, *made_by):
             raise BadInput(
                 f"the model was trained on features of {facts['backbone']} with the weights "

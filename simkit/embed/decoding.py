@@ -20,33 +20,29 @@ from simkit.progress import usable_cores
 
 A = TypeVar("A")
 B = TypeVar("B")
+FIT = "whole"  # the part of an image that a network sees, as recorded with features and models
 _PART = 32
 _LONGEST = 16  # times the shorter side
 _MOST = 32  # threads; more do not help, as memory is the bottleneck
 
 
 def fit(picture: NDArray[np.uint8], size: int) -> Tensor:
-    """Resize an image (H, W, 3) to (3, size, size): unchanged if it fits, else its centre crop.
+    """Resize an image (H, W, 3) to (3, size, size), without keeping its aspect ratio.
 
-    The shorter side becomes 8/7 of `size` (256 for 224), then the centre is cropped, as usual for
-    ImageNet networks; of an odd margin the smaller part is at the left and at the top. Images with
-    an aspect ratio above 16 are cropped to it first, since resizing could exceed the memory.
+    Nothing is cut off, as labels are of whole images; papers on multi-label classification resize
+    in the same way (Large Loss, ASL, SPLC). The central square that is usual for ImageNet lowers
+    mAP on photographs that are not square (benchmarks/results/whole_images.md). Images with an
+    aspect ratio above 16 are cropped to it first, since resizing could exceed the memory.
     """
     longest = _LONGEST * min(picture.shape[:2])
     top, left = (max(0, side - longest) // 2 for side in picture.shape[:2])
     middle = np.ascontiguousarray(picture[top : top + longest, left : left + longest])
     whole_picture = torch.from_numpy(middle).permute(2, 0, 1)
-    height, width = whole_picture.shape[1:]
-    if (height, width) == (size, size):
+    if whole_picture.shape[1:] == (size, size):
         return whole_picture
-    side = size * 8 // 7
-    if min(height, width) != side:
-        from torchvision.transforms.v2.functional import resize
+    from torchvision.transforms.v2.functional import resize
 
-        whole_picture = resize(whole_picture, [side], antialias=True)
-        height, width = whole_picture.shape[1:]
-    top, left = (height - size) // 2, (width - size) // 2
-    return whole_picture[:, top : top + size, left : left + size]
+    return resize(whole_picture, [size, size], antialias=True)
 
 
 def fitted(
@@ -61,7 +57,7 @@ def fitted(
 
     def some(part: list[int]) -> list[Tensor | BadInput]:
         try:
-            # Copies: a view would keep the cropped-off part in memory.
+            # Copies: an image of this size is a view of what was read.
             return [fit(picture, size).clone() for picture in pictures.read(part)]
         except (BadInput, RuntimeError, MemoryError) as error:
             if len(part) > 1:

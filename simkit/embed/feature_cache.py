@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from simkit.cache import FEATURES, INDEX, cache_folder, mark_used
 from simkit.data.dataset import Pictures
+from simkit.embed.decoding import FIT
 from simkit.embed.feature_files import (
     MISSING,
     FeatureWriter,
@@ -104,7 +105,7 @@ class Place:
         out: str | os.PathLike[str] | None = None,
     ) -> Place:
         """The place in the folder `out`, or else in a cache, by default the user's."""
-        network, N = (backbone.id, kind, str(backbone.size)), len(pictures)
+        network, N = (backbone.id, kind, str(backbone.size), FIT), len(pictures)
         key = content_id("features", pictures.id, *network)
         if out is not None:
             return Place(kind, Path(out) / kind, key, None, network, N)

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from simkit.cache import INDEX
 from simkit.data.dataset import Dataset, Pictures
-from simkit.embed.decoding import fitted
+from simkit.embed.decoding import FIT, fitted
 from simkit.embed.feature_cache import Place, Stored
 from simkit.embed.feature_files import (
     KINDS,
@@ -274,6 +274,7 @@ def _found(
 
 def _history(settings: dict[str, Any], backbone: Backbone, pictures: Pictures) -> History:
     settings |= {"backbone": backbone.name, "weights": backbone.weights, "size": backbone.size}
+    settings |= {"fit": FIT}
     settings |= {"padding": "right"} if getattr(backbone, "right_padding", False) else {}
     settings |= {"license": backbone.license} if backbone.license else {}
     libraries = ["torchvision", "timm"] if backbone.name.startswith("timm:") else ["torchvision"]

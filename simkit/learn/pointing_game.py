@@ -73,10 +73,11 @@ def pointed(
 
 
 def middle(sizes: NDArray[np.int64], size: int) -> NDArray[np.float64]:
-    """(N, 4) region of each image that its features cover, for widths and heights (N, 2).
+    """(N, 4) region of each image that features of its central square cover, for widths and
+    heights (N, 2): those of earlier versions, and of other programs.
 
     size: of the backbone's images. An image of this size is used whole; of others the central
-    square of 7/8 of the shorter side (`simkit.embed.decoding.fit`).
+    square of 7/8 of the shorter side, as is usual for ImageNet (256 pixels cut to 224).
     """
     shorter = sizes.min(1)
     side = np.where((sizes == size).all(1), shorter, shorter * size / (size * 8 // 7))[:, None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -12,6 +12,7 @@ from torch import nn
 from simkit.data import Dataset
 from simkit.data import open as open_data
 from simkit.data.dataset import WHOLE
+from simkit.embed.decoding import FIT
 from simkit.embed.features import Kind, extract
 from simkit.embed.networks import Backbone
 from simkit.errors import BadInput, note
@@ -91,6 +92,8 @@ def predict(
             f"weights {expected}, but the backbone is {network.name} with {network.id}; name the "
             "network and the weights of the training"
         )
+    if trained is None and expected is not None:
+        same_fit(model.history.settings, FIT)
     kind: Kind = "maps" if model.method.needs.maps else "pooled"
     tables, trained_on = [], list[str]()
     for name in splits_of(data, split):
@@ -114,6 +117,22 @@ def predict(
     table = pd.concat(tables)
     table.attrs["trained_on"] = trained_on
     return table
+
+
+def same_fit(settings: Mapping[str, Any], fit: str | None) -> None:
+    """Refuse a model of features of another part of the images than `fit`.
+
+    settings: of the model's history; earlier versions recorded no part.
+    """
+    if settings.get("fit") != fit:
+        seen, now = (
+            "whole images" if one == FIT else "the central squares of images"
+            for one in (settings.get("fit"), fit)
+        )
+        raise BadInput(
+            f"the model was trained on features of {seen}, and these are features of {now}, as "
+            "earlier versions of simkit computed them; compute features and train again"
+        )
 
 
 def tags_of(model: Trained, scores: pd.DataFrame) -> pd.DataFrame:

@@ -17,7 +17,6 @@ from scipy.sparse import issparse
 from simkit import metrics
 from simkit.data import Dataset
 from simkit.data.leaks import open_checked
-from simkit.embed.backbones import backbone as load_backbone
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.learn import pointing_game
@@ -367,10 +366,7 @@ def _pointing(
                 f"the features of {source.backbone} are not the means of its maps (a class token, "
                 "for instance); train on another --backbone, such as resnet50, or with --fine-tune"
             )
-    regions = pointing_game.middle(
-        boxes.sizes, load_backbone(source.backbone, source.weights or None).size
-    )
-    return pointing_game.pointed(trained, maps, boxes, regions=regions, **scoring), ""
+    return pointing_game.pointed(trained, maps, boxes, **scoring), ""
 
 
 def details(
@@ -498,7 +494,7 @@ def _with_data(trained: Trained, run: Training) -> Trained:
     settings: dict[str, Any] = {**trained.history.settings, "data": run.data.data.name}
     if run.transform is None:  # the model of a trained backbone has its name already
         made = next(each for (of, _), each in run.data.features.items() if of == "train").history
-        names = ("backbone", "weights", "size")
+        names = ("backbone", "weights", "size", "fit")
         settings |= {name: made.settings[name] for name in names if name in made.settings}
         settings |= {"backbone_id": made.parents[1]} if len(made.parents) > 1 else {}
     return replace(trained, history=replace(trained.history, settings=settings))

@@ -173,6 +173,7 @@ def test_the_history_says_what_the_features_were_made_with(
         "weights": "its own",
         "kind": "pooled",
         "size": 64,
+        "fit": "whole",
         "unreadable": "stop",
     }
     assert history.parents == (dataset.pictures["val"].id, net.id)
