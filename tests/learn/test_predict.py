@@ -1,5 +1,6 @@
 """Scores of a trained model as a table."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +94,14 @@ def test_another_network_of_the_same_width_is_refused(head: tuple[Trained, Path]
         simkit.predict(head[1], spec, split="test", backbone=other)
     same = simkit.backbone("scenes-net")
     simkit.predict(head[1], spec, split="test", backbone=same)
+
+
+def test_a_model_of_central_squares_is_refused_for_whole_images(head: tuple[Trained, Path]):
+    trained, _ = head
+    earlier = {name: value for name, value in trained.history.settings.items() if name != "fit"}
+    old = replace(trained, history=replace(trained.history, settings=earlier))
+    with pytest.raises(BadInput, match=r"central squares .* train again"):
+        simkit.predict(old, "scenes:images=60,val=20,test=20", split="test")
 
 
 def test_a_model_trained_on_a_folder_of_features_knows_its_network(tmp_path: Path):
