@@ -187,7 +187,7 @@ def over_shared(cell: Cell, cells: Sequence[Cell]) -> Cell:
 def references(runs: Any, *, metric: str = "map") -> list[Cell]:
     """The runs of `full`, and of wrappers around it, on complete labels: a cell for each."""
     table = _scored(runs, metric)
-    return _cells(table[table["reference"] & table["method"].map(is_full)], metric)
+    return _cells(table[table["reference"] & table["method"].map(is_full).astype(bool)], metric)
 
 
 def zero_shot(runs: Any, *, metric: str = "map") -> Cell | None:

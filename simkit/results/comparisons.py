@@ -123,9 +123,13 @@ def _tests(scores: pd.DataFrame, base: str) -> dict[Any, dict[str, Any]]:
     return tests
 
 
-def mean_columns(values: pd.Series) -> dict[str, Any]:
-    """Columns draws, mean, low and high of the scores of one cell, without NaN."""
+def mean_columns(values: pd.Series, *, scores: bool = True) -> dict[str, Any]:
+    """Columns draws, mean, low and high of the values of one cell, without NaN.
+
+    scores: whether they are in [0, 1], where their interval ends.
+    """
     cell = interval(values.dropna())
+    cell = cell.bounded if scores else cell
     mean, low, high = np.array([cell.mean, cell.low, cell.high], float).tolist()  # None is NaN
     return {"draws": cell.draws, "mean": mean, "low": low, "high": high}
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -62,14 +62,22 @@ class Interval:
         return None if self.low is None or self.high is None else (self.high - self.low) / 2
 
     @property
+    def bounded(self) -> Interval:
+        """The same for scores in [0, 1], with ends in [0, 1]; Student's t may reach beyond."""
+        if self.low is None or self.high is None:
+            return self
+        return replace(self, low=max(self.low, 0.0), high=min(self.high, 1.0))
+
+    @property
     def percent(self) -> str:
         """ "52.3 ±1.2 mAP" for scores in [0, 1], or without ± for one draw.
 
         Of few draws the interval may reach beyond all scores; its ends are then stated within them.
         """
-        if self.low is not None and self.high is not None and (self.low < 0 or self.high > 1):
-            low, high = max(self.low, 0.0), min(self.high, 1.0)
-            return f"{100 * self.mean:.1f} mAP ({100 * low:.1f} to {100 * high:.1f})"
+        if (bounded := self.bounded) != self:
+            assert bounded.low is not None and bounded.high is not None
+            ends = f"{100 * bounded.low:.1f} to {100 * bounded.high:.1f}"
+            return f"{100 * self.mean:.1f} mAP ({ends})"
         half = "" if self.half is None else f" ±{100 * self.half:.1f}"
         return f"{100 * self.mean:.1f}{half} mAP"
 

@@ -25,7 +25,7 @@ from simkit.results.cells import (
     zero_shot,
 )
 from simkit.results.result_tables import class_names, leaves, opened
-from simkit.results.statistics import Best, Interval, paired_interval
+from simkit.results.statistics import SURE, Best, Interval, paired_interval
 
 _NOTE = (
     "A method is called the best for a scheme and budget if P(best), its probability of being the "
@@ -39,7 +39,6 @@ _NOTE = (
     "intervals of two methods may overlap although one is the best. mAP is the mean AP over "
     "{classes} on the test split, in points."
 )
-_PAIR = ["reference", "scheme", "method", "budget", "budget_hours"]  # whose draws are averaged
 _EQUAL = 0.95  # a scheme that spent a smaller share of the budget is not compared at equal cost
 _MOST_DRAWS = 100  # more are written as "more than 100"
 _BUY = (
@@ -80,14 +79,19 @@ def conditions(runs: Any) -> Iterator[str]:
 
 
 def _moved(table: pd.DataFrame) -> str:
-    """How far other test images would move the highest mAP, and a mAP of 50, which moves most."""
+    """How far other test images would move the highest mAP of the summary, and a mAP of 50, which
+    moves most."""
     present = np.array(table.attrs["test_present"])
     usual = f"a mAP of 50 by up to {half_width(present):.1f} points"
-    means = table.groupby(_PAIR, dropna=False)["map"].mean()
-    if means.isna().all() or not 0 < (highest := float(means.max())) < 1:
+    complete = references(table)
+    cells = [*(cell for row in summary_rows(table) for cell in row.cells), *complete]
+    highest = max(cells, key=lambda cell: cell.score.mean, default=None)
+    if highest is None or not 0 < highest.score.mean < 1:
         return usual
-    by = half_width(present, level=highest)
-    return f"the highest mAP, {100 * highest:.1f}, by up to {by:.1f} points, and {usual}"
+    by = half_width(present, level=highest.score.mean)
+    where = "on complete labels" if highest in complete else f"under {highest.scheme}"
+    which = f"{_mean(highest)} ({highest.method} {where}{highest.limit.at})"
+    return f"the highest mAP, {which}, by up to {by:.1f} points, and {usual}"
 
 
 def _unscored(table: pd.DataFrame) -> Iterator[str]:
@@ -204,9 +208,10 @@ def _remarks(runs: Any) -> Iterator[str]:
     """Settings at an edge of the values tried, and schemes that spent less or have no result."""
     table, schemes = opened(runs), summary_rows(runs)
     if edges := [row for row in choices(table) if row["tuned_edge"]]:
-        names = list(dict.fromkeys(f"{row['method']} under {row['scheme']}" for row in edges))
+        tried = _tried(table)
+        names = {f"{one['method']} under {one['scheme']}{_at_edge(one, tried)}": 0 for one in edges}
         yield (
-            f"the chosen settings of {listed(names)} lie at the edge of the values tried; widen "
+            f"the chosen settings of {listed([*names])} lie at the edge of the values tried; widen "
             "these with [tuning.space]"
         )
     less: dict[str, list[str]] = {}
@@ -289,8 +294,8 @@ def _behind(by: Interval | None) -> str:
     """ "1.2 (0.4 to 2.0)", in points."""
     if by is None:
         return ""
-    values = (by.mean, by.low, by.high)
-    mean, *ends = (f"{round(100 * one, 1) + 0:.1f}" for one in values if one is not None)
+    within = (np.clip(one, -1, 1) for one in (by.mean, by.low, by.high) if one is not None)
+    mean, *ends = (f"{round(100 * float(one), 1) + 0:.1f}" for one in within)
     return f"{mean} ({' to '.join(ends)})" if ends else mean
 
 
@@ -302,7 +307,12 @@ def too_few_text(best: Best) -> str:
 
 
 def shown_probability(value: float) -> str:
-    """ "0.62"; neither 0 nor 1 is ever certain: "<0.01", ">0.99"."""
+    """ "0.62"; neither 0 nor 1 is ever certain: "<0.01", ">0.99". Near the probability from which a
+    method is called the best, three digits say on which side it is."""
+    if abs(value - SURE) < 0.01:
+        text = f"{value:.3f}"
+        near = "<" if value < SURE else ">" if value > SURE else ""
+        return f"{near}{text}" if text == f"{SURE}" else text
     return "<0.01" if value < 0.005 else ">0.99" if value > 0.995 else f"{value:.2f}"
 
 
@@ -325,7 +335,8 @@ def markdown(runs: Any, *, before: str = "") -> str:
     cells += [(cell, _behind(complete.behind(cell.method)), None) for cell in complete.cells]
     rows = []
     for cell, behind, probability in cells:
-        ends = [100 * end for end in (cell.score.low, cell.score.high) if end is not None]
+        score = cell.score.bounded
+        ends = [100 * end for end in (score.low, score.high) if end is not None]
         interval = " to ".join(f"{end:.1f}" for end in ends)
         best = "" if probability is None else shown_probability(probability)
         hours = "unknown" if cell.hours is None else f"{cell.hours:,.2f}"
@@ -360,18 +371,44 @@ def choices(table: pd.DataFrame) -> list[dict[str, Any]]:
     return list(rows.drop_duplicates(keys)[columns].to_dict("records"))
 
 
-def chapter_of_settings(chosen: list[dict[str, Any]]) -> str:
-    """A table of the chosen settings as Markdown."""
-    rows = []
+def _tried(table: pd.DataFrame) -> dict[str, dict[str, list[Any]]]:
+    """The values that a sweep tried, by method and setting; empty in tables of earlier versions."""
+    return dict(json.loads(table.attrs.get("tried", "{}")))
+
+
+def _at_edge(row: dict[str, Any], tried: dict[str, dict[str, list[Any]]]) -> str:
+    """ " (lr=1, the largest of 0.01, 0.1, 1)" for a row of `choices` at an edge; or ""."""
+    parts = []
+    for name, value in json.loads(row["tuned"]).items():
+        values = tried.get(row["method"], {}).get(name, [])
+        if row["tuned_edge"] and len(values) > 2 and value in values and not isinstance(value, bool | str):
+            end = {min(values): "smallest", max(values): "largest"}.get(value)
+            parts += [f"{name}={value:g}, the {end} of {_values(values)}"] * (end is not None)
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def _values(values: list[Any]) -> str:
+    return ", ".join(f"{one:g}" if isinstance(one, float) else str(one) for one in values)
+
+
+def chapter_of_settings(table: pd.DataFrame) -> str:
+    """A table of the chosen settings as Markdown, and the values that were tried."""
+    rows, tried, chosen = [], _tried(table), choices(table)
     for row in chosen:
         values = ", ".join(f"{name}={value}" for name, value in json.loads(row["tuned"]).items())
-        edge = "yes" if row["tuned_edge"] else "no"
+        edge = (_at_edge(row, tried).strip(" ()") or "yes") if row["tuned_edge"] else "no"
         scheme = f"{row['scheme']} (all images)" if row["reference"] else row["scheme"]
         score, runs = f"{100 * row['tuned_map']:.1f}", f"{row['tuned_runs']:.0f}"
         rows.append([scheme, row["method"], values, score, runs, edge])
     columns = ["scheme", "method", "chosen", "mAP on validation", "tried", "at an edge"]
     lines = _table(columns, "|---|---|---|--:|--:|---|", rows)
-    return "\n".join(["", "## Chosen settings", "", *lines, ""])
+    of_methods: dict[str, list[str]] = {}
+    for method in dict.fromkeys(row["method"] for row in chosen):
+        values = "; ".join(f"{name} {_values(each)}" for name, each in tried.get(method, {}).items())
+        of_methods.setdefault(values, []).append(method)
+    named = [(values, listed(methods, len(methods))) for values, methods in of_methods.items()]
+    about = [f"- tried for {methods}: {values}" for values, methods in named if values]
+    return "\n".join(["", "## Chosen settings", "", *about, "", *lines, ""])
 
 
 def notes_of(table: pd.DataFrame) -> tuple[str, ...]:

@@ -51,6 +51,7 @@ from simkit.study.jobs import (
     source_of,
     sweep,
     tried_at,
+    tried_values,
 )  # fmt: skip
 from simkit.study.scheduler import Finished, Part, Workers, finish, gpus, stem, stored
 from simkit.study.sources import StudyData, kind_of, open_source
@@ -252,8 +253,8 @@ class Comparison(runs.Runs):
                 "budget": cell.limit.dollars,
                 "budget_hours": cell.limit.hours,
                 "map": cell.score.mean,
-                "low": cell.score.low,
-                "high": cell.score.high,
+                "low": cell.score.bounded.low,
+                "high": cell.score.bounded.high,
                 "draws": cell.score.draws,
                 "behind": by and by.mean,
                 "behind_low": by and by.low,
@@ -435,6 +436,7 @@ class _Work:
             "compared": _compared(grid, self.data),
             "paid": _paid(grid),
             "schemes": tuple(grid.schemes),
+            "tried": json.dumps({spec: tried_values(grid, spec) for spec in grid.trained}),
         }
         # Pictures of the work in progress; parts write none, as they would overwrite each other's.
         self.draws_shown = 0
@@ -730,6 +732,10 @@ def _compared(grid: Grid, data: StudyData) -> str:
         features = f"{grid.backbone}{weights} trained from images"
     elif grid.features:
         features = f"features in {listed([*dict.fromkeys(grid.features.values())])}"
+        made = next((f for f in data.features.values() if f.history.parents[1:]), None)
+        if made is not None:  # plain files do not name their network
+            name, (weights, *_) = made.history.settings.get("backbone"), made.history.parents[1:]
+            features += f", of {name} with the weights {weights}"
     trained = [grid.training(spec) for spec in grid.trained]
     epochs = [str(number) for number in sorted({one.epochs for one in trained})]
     chosen = {"last": "the last is scored", "best": "the best on validation labels is scored"}
@@ -766,7 +772,7 @@ def written(result: Comparison, folder: Path) -> Comparison:
         chapters.append("\n".join(["", "## Notes", "", *notes, ""]))
     files["grid.toml"] = _text_writer(result.grid.to_toml())
     if chosen := list(summary.choices(result.every)):
-        chapters.append(summary.chapter_of_settings(chosen))
+        chapters.append(summary.chapter_of_settings(result.every))
         settings: dict[str, dict[str, Any]] = {}
         for row in chosen:
             scheme = REFERENCE if row["reference"] else row["scheme"]

@@ -371,6 +371,15 @@ def _tried(grid: Grid, spec: str) -> list[Setting]:
     return grid.tuning.settings(spec, lr=lr, seed=grid.seed)
 
 
+def tried_values(grid: Grid, spec: str) -> dict[str, list[Any]]:
+    """The values that a sweep tries for a method, by setting; empty without tuning."""
+    values: dict[str, dict[Any, None]] = {}
+    for setting in _tried(grid, spec):
+        for name, value in setting.values:
+            values.setdefault(name, {})[value] = None
+    return {name: [*each] for name, each in values.items()}
+
+
 def _jobs(
     grid: Grid, data: StudyData, ordered: Sequence[LabelBatch], draws: tuple[int, ...]
 ) -> list[Job]:

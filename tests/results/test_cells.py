@@ -204,6 +204,21 @@ def test_a_verdict_compares_all_pairs_and_sums_over_the_methods_of_a_scheme():
     assert bought({("rpa", "an"): [0.5]}) == "$100: buy rpa, train an: 50.0 mAP"
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.004, "<0.01"), (0.62, "0.62"), (0.97, "0.970"), (0.9748, "<0.975"), (0.975, "0.975"),
+     (0.9752, ">0.975"), (0.98, "0.980"), (0.988, "0.99"), (0.996, ">0.99")],
+)  # fmt: skip
+def test_a_probability_says_on_which_side_of_the_rule_it_is(value, text):
+    assert summary.shown_probability(value) == text
+
+
+def test_intervals_of_map_end_where_scores_end():
+    text = summary.markdown(table({"an": [0.5, 0.95], "em": [0.02, 0.4]}))
+    assert "an is best with 72.5 mAP (0.0 to 100.0)" in text
+    assert "| an | 72.5 | 0.0 to 100.0 |" in text and "| em | 21.0 | 0.0 to 100.0 |" in text
+
+
 def test_other_methods_do_not_make_a_scheme_surer_than_the_interval_beside_it():
     noisy = {("fpc", "an"): [0.5, 0.6, 0.55], ("rpa", "an"): [0.5, 0.48, 0.53]}
     text = bought(noisy | {("fpc", "em"): [0.53, 0.53, 0.56]})
@@ -300,7 +315,7 @@ def test_a_summary_says_first_how_settings_were_chosen_and_which_images_were_sco
     shown = np.array([4, 25])
     highest, half = (half_width(shown, level=level) for level in (0.45, 0.5))
     assert said.endswith(
-        f"would move the highest mAP, 45.0, by up to {highest:.1f} points, and a mAP of 50 by up "
+        f"would move the highest mAP, 45.0 (an under fpc at $100), by up to {highest:.1f} points, and a mAP of 50 by up "
         f"to {half:.1f} points (95 %)"
     )
     none = first(table({"an": [None]}), test_images=100, test_present=[4, 25], test_absent=[1, 1])
@@ -377,11 +392,20 @@ def test_chosen_settings_are_a_chapter_and_edges_a_remark():
     rows = runs.Runs(runs.concat(parts)).every
     chosen = summary.choices(rows)
     assert [one["method"] for one in chosen] == ["an", "ll-r"]  # each once, whatever the draws
-    lines = summary.chapter_of_settings(chosen).splitlines()
+    lines = summary.chapter_of_settings(rows).splitlines()
     (an,), (ll_r,) = ([line for line in lines if f"| {m} |" in line] for m in ("an", "ll-r"))
     assert "lr=0.01 | 50.0 | 4 | no" in an and "lr=0.1, delta=0.2 | 50.0 | 4 | yes" in ll_r
     (note,) = (text for text in summary.purchases(rows) if "[tuning.space]" in text)
     assert "ll-r under fpc" in note and "an " not in note
+    rates = {"lr": [0.001, 0.01, 0.1]}
+    about = {"tried": json.dumps({"an": rates, "ll-r": rates | {"delta": [0.1, 0.2]}})}
+    rows = runs.Runs(runs.concat(parts, about)).every
+    text = summary.chapter_of_settings(rows)
+    assert "- tried for an: lr 0.001, 0.01, 0.1\n" in text
+    assert "- tried for ll-r: lr 0.001, 0.01, 0.1; delta 0.1, 0.2\n" in text
+    assert "| 4 | lr=0.1, the largest of 0.001, 0.01, 0.1 |" in text
+    (note,) = (text for text in summary.purchases(rows) if "[tuning.space]" in text)
+    assert "of ll-r under fpc (lr=0.1, the largest of 0.001, 0.01, 0.1) lie at" in note
 
 
 def test_notes_stand_once_for_each_scheme_in_their_last_form():

@@ -432,6 +432,10 @@ def test_a_fair_comparison_uses_what_is_best_on_the_validation_split(fair, tmp_p
     summary = (tmp_path / "summary.md").read_text()
     assert "## Chosen settings" in summary and "every budget" in summary
     assert ("at the edge" in summary) == result.every["tuned_edge"].any()
+    assert "- tried for an and full: lr 0.001, 0.01, 0.1\n" in summary
+    edges = {json.loads(one)["lr"] for one in result.table[result.table["tuned_edge"]]["tuned"]}
+    ends = {0.001: "lr=0.001, the smallest of", 0.1: "lr=0.1, the largest of"}
+    assert all((f"({ends[lr]} 0.001, 0.01, 0.1)" in summary) for lr in edges)
 
 
 def test_the_test_split_chooses_nothing(fair, tmp_path, undrawn):

@@ -284,7 +284,7 @@ def modes(
     """
     limit = Budget(budget, hours)
     rows = [
-        where | {"method": name} | mean_columns(scores[name])
+        where | {"method": name} | mean_columns(scores[name], scores=False)
         for where, scores in _by_scheme(runs, measures, methods, limit)
         for name in scores
     ]

@@ -163,7 +163,7 @@ class HeatLocated(Figure):
 def _means(table: pd.DataFrame, by: list[str], column: str) -> pd.DataFrame:
     """Draws, mean and 95 % interval, in points, for each value of the columns `by`."""
     groups = table.groupby(by, sort=False)[column]
-    return groups.apply(lambda each: pd.Series(mean_columns(100 * each))).unstack().reset_index()
+    return groups.apply(lambda each: pd.Series(mean_columns(100 * each, scores=False))).unstack().reset_index()
 
 
 @register

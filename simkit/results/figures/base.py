@@ -164,11 +164,14 @@ def in_points(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
     return table.assign(**100 * table[["mean", "low", "high", *columns]])
 
 
-def intervals(cells: Iterable[Interval | None], scale: float = 100) -> pd.DataFrame:
-    """A table of means over draws, by default of shares in points of 100; NaN in place of None."""
-    rows = [(c.draws, c.mean, c.low, c.high) if c else 4 * (None,) for c in cells]
+def intervals(
+    cells: Iterable[Interval | None], of: Literal["scores", "gaps", "losses"] = "scores"
+) -> pd.DataFrame:
+    """A table of means over draws, of scores and their gaps in points; NaN in place of None."""
+    drawn = (cell.bounded if cell and of == "scores" else cell for cell in cells)
+    rows = [(c.draws, c.mean, c.low, c.high) if c else 4 * (None,) for c in drawn]
     table = pd.DataFrame(rows, columns=list(MEANS), dtype=float)
-    return table.assign(**scale * table.drop(columns="draws"))
+    return table.assign(**(1 if of == "losses" else 100) * table.drop(columns="draws"))
 
 
 def split(table: pd.DataFrame, column: str) -> dict[Any, pd.DataFrame]:

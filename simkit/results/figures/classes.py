@@ -176,7 +176,7 @@ class ClassDifference(OfScheme):
         second = second or next(name for name in ranked if name != first)
         self.require(first != second, f"first and second are both {first!r}; name two methods")
         scored = self.by_class(runs, [first, second])
-        gaps = base.intervals(scored.differences(first, second))
+        gaps = base.intervals(scored.differences(first, second), "gaps")
         gaps = gaps.assign(missing=scored.missing, name=scored.classes).dropna(subset="mean")
         every = gaps = gaps.sort_values("mean", kind="stable", ignore_index=True)
         if 0 < self.most < len(every):

@@ -224,10 +224,9 @@ class Convergence(base.AtBudget):
 
     def _epochs(self, runs: pd.DataFrame) -> pd.DataFrame:
         """A row for each scheme, method and epoch; chosen: the share of the draws that chose it."""
-        scale = 1 if self.of == "losses" else 100
         parts = []
         for course in courses(runs, self.of):
-            rows = base.intervals(course.points, scale)
+            rows = base.intervals(course.points, "losses" if self.of == "losses" else "scores")
             rows["epoch"] = rows.index + 1
             share = pd.Series(course.chosen, dtype=float) / sum(course.chosen.values())
             rows["chosen"] = rows["epoch"].map(share).fillna(0)
