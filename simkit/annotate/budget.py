@@ -325,9 +325,13 @@ class Assumed:
 
     def text(self, dollars: float) -> str:
         """The assumption beside the price of the labels."""
-        start = f"assumes a model whose candidates are right in {self.precision:.0%}, free: "
-        end = "" if self.at_random is None else f"; searched at random: {money(self.at_random)}"
-        return f"{start}{money(dollars)}{end}"
+        text = (
+            f"assumes a free model that proposes images, {self.precision:.0%} of which show the "
+            f"class: its labels cost {money(dollars)}"
+        )
+        if self.at_random is None:
+            return text
+        return f"{text}; without such a model, searched at random, {money(self.at_random)}"
 
 
 def free_scores(

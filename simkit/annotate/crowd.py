@@ -126,6 +126,22 @@ class Ledger:
         return csr_array((codes, matrix.indices[first], indptr), shape=self.shape)
 
 
+class NotThere(BadInput):
+    """A question about an image or a class that is not there."""
+
+
+def classes_of(classes: Any, L: int) -> Ints:
+    """Classes as indices. Raises NotThere for one that is not among the L classes."""
+    places = np.asarray(classes, np.int64)
+    strange = places[(places < 0) | (places >= L)]
+    if strange.size:
+        raise NotThere(
+            f"the crowd is asked about class {int(strange[0])}, but the {L:,} classes are 0 to "
+            f"{L - 1:,}; ask about numpy.arange(crowd.shape[1]) or some of these"
+        )
+    return places
+
+
 class Crowd(Protocol):
     """People, and possibly a machine, whom a scheme asks about N images and L classes.
 
@@ -299,12 +315,16 @@ class Crowd(Protocol):
     def rows_of(self, images: Ints) -> Ints:
         """(n,) places of n images in `images`. Raises BadInput for an image that is not there."""
         if len(self.images) == self.shape[0]:
-            return images
-        rows = np.searchsorted(self.images, images).clip(max=len(self.images) - 1)
-        strange = self.images[rows] != images
+            rows, strange = images, (images < 0) | (images >= self.shape[0])
+        else:
+            rows = np.searchsorted(self.images, images).clip(max=len(self.images) - 1)
+            strange = self.images[rows] != images
         if strange.any():
             stranger = int(np.asarray(images)[strange][0])
-            raise BadInput(f"image {stranger} is not among those this crowd is asked about")
+            raise NotThere(
+                f"image {stranger} is not among those this crowd is asked about; ask about "
+                "crowd.images or some of these"
+            )
         return rows
 
     def labels(self, history: History) -> PartialLabels:

@@ -214,9 +214,12 @@ def check_free(file: AnyPath, content_id: str) -> None:
     cards = {*own(file), *about(file, content_id)}
     for path in paths(file):
         if path.is_file() and path not in cards:
+            beside = (each for each in path.parent.iterdir() if each.stem == Path(file).stem)
+            other = next((each.name for each in sorted(beside) if path in own(each)), "")
+            what = f"describes {other}, which has other labels" if other else "is no card of it"
             raise BadInput(
-                f"{path} is there and is no card of {Path(file).name}; move it away, give --out "
-                "another name, or leave cards away with --no-card"
+                f"{Path(file).name} would have the card {path}, which is there and {what}; "
+                "give --out another name, or leave cards away with --no-card"
             )
 
 

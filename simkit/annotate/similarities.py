@@ -28,7 +28,6 @@ from simkit.labels.formats.npz import Arrays
 from simkit.labels.names import (
     class_places,
     find_images,
-    nearest,
     no_files,
     plain,
     respelled,
@@ -381,16 +380,14 @@ def _with_names_of(file: Path) -> Table:
     return replace(table, columns=columns)
 
 
-def _how_to_rename(table: Table, lacking: Sequence[str], others: Sequence[str]) -> str:
+def _how_to_rename(table: Table, others: Sequence[str]) -> str:
     """A sentence on how to map classes that a table lacks to other names in it; or ""."""
     if not others:
         return ""
-    pairs = [(name, nearest(name, others)) for name in lacking]
-    first, theirs = next((pair for pair in pairs if pair[1]), (lacking[0], others[0]))
     return (
         f"; its other names are {examples(map(repr, others), 8)}; if some mean the same, give a "
         f"TOML file in its place, with the lines table = {Path(table.path).name!r}, [names] and "
-        f"{first!r} = {theirs!r}"
+        f"CLASS = {others[0]!r}, where CLASS is its name in the data"
     )
 
 
@@ -575,7 +572,7 @@ def _class_by_class(table: Table, wanted: _Wanted) -> NDArray[np.float64]:
             raise BadInput(
                 f"no column is called {examples(similar(without, others), 8)}: a column with the "
                 "image ids and one per class are expected, as written by simkit predict, or the "
-                f"columns image, class and score{_how_to_rename(table, without, others)}"
+                f"columns image, class and score{_how_to_rename(table, others)}"
                 f"{no_scores}"
             )
         table.note(f"classes without a column, which have no scores: {counted(without)}")
@@ -610,7 +607,7 @@ def _pair_by_pair(table: Table, wanted: _Wanted) -> NDArray[np.float64]:
     places = class_places(names.texts, classes)
     others = [name for name in names.texts if name not in places]
     lacking = [name for c, name in enumerate(classes) if c not in {*places.values()}]
-    mend = _how_to_rename(table, lacking, others) if lacking else ""
+    mend = _how_to_rename(table, others) if lacking else ""
     if not places:
         raise BadInput(f"it has no row of {examples(similar(lacking, others), 8)}{mend}")
     _note_classes(table, [*places], [classes[c] for c in places.values()])

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from simkit.annotate import schemes
 from simkit.annotate.annotators import Habits, Ints
+from simkit.annotate.crowd import NotThere
 from simkit.annotate.schemes import Scheme
 from simkit.annotate.simulated_crowd import SimulatedCrowd
 from simkit.chance import Chance
@@ -107,7 +108,10 @@ def simulate(
         )
     asked = crowd if chosen is None else crowd.among(chosen)
     ask: Callable[..., Any] = scheme.ask
-    made = ask(asked, root.of("scheme", scheme.name))
+    try:
+        made = ask(asked, root.of("scheme", scheme.name))
+    except NotThere as error:
+        raise BadInput(f"ask of {scheme.name}: {error}") from None
     if made is not None:
         raise BadInput(
             f"ask of {scheme.name} returns {type(made).__name__}, which would be lost; labels are "

@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 
 from simkit.annotate import sparse_draws
 from simkit.annotate.annotators import Bools, Habits, Ints
-from simkit.annotate.crowd import DENSE, Crowd, Descent, Ledger, looks_by_score
+from simkit.annotate.crowd import DENSE, Crowd, Descent, Ledger, classes_of, looks_by_score
 from simkit.annotate.label_preference import class_weights
 from simkit.annotate.proposer import Proposer
 from simkit.annotate.sparse_draws import spread
@@ -93,7 +93,7 @@ class SimulatedCrowd(Crowd):
         self._truth, self._chance = truth, chance
 
     def verify(self, images: Any, classes: Any) -> Bools:
-        images, classes = np.asarray(images, np.int64), np.asarray(classes, np.int64)
+        images, classes = np.asarray(images, np.int64), classes_of(classes, self.shape[1])
         if images.ndim != 1 or images.shape != classes.shape:
             raise BadInput(
                 f"verify was asked about images of shape {images.shape} and classes of shape "
@@ -154,7 +154,7 @@ class SimulatedCrowd(Crowd):
         scores: Any = None,
         keep_looks: bool = False,
     ) -> Ints:
-        classes, n = np.asarray(classes, np.int64), len(self.images)
+        classes, n = classes_of(classes, self.shape[1]), len(self.images)
         present, absent = (np.broadcast_to(goal, len(classes)) for goal in (present, absent))
         # The truth keeps its own order by class, which all simulations of a study share.
         own = self._yes is self._truth.present
@@ -266,7 +266,8 @@ class SimulatedCrowd(Crowd):
 
     def sweep(self, images: Any, classes: Any = None) -> None:
         images = np.asarray(images, np.int64)
-        wanted = np.arange(self.shape[1]) if classes is None else np.asarray(classes, np.int64)
+        self.rows_of(images)
+        wanted = np.arange(self.shape[1]) if classes is None else classes_of(classes, self.shape[1])
         self.ledger.expect(len(images) * len(wanted))
         self.ledger.bill("sweep", images, np.full(len(images), len(wanted)))
         for part, yes in self._whole_rows(images):

@@ -381,7 +381,8 @@ def _at_edge(row: dict[str, Any], tried: dict[str, dict[str, list[Any]]]) -> str
     parts = []
     for name, value in json.loads(row["tuned"]).items():
         values = tried.get(row["method"], {}).get(name, [])
-        if row["tuned_edge"] and len(values) > 2 and value in values and not isinstance(value, bool | str):
+        numeric = len(values) > 2 and all(type(one) in (int, float) for one in values)
+        if row["tuned_edge"] and numeric:
             end = {min(values): "smallest", max(values): "largest"}.get(value)
             parts += [f"{name}={value:g}, the {end} of {_values(values)}"] * (end is not None)
     return f" ({'; '.join(parts)})" if parts else ""
@@ -404,7 +405,7 @@ def chapter_of_settings(table: pd.DataFrame) -> str:
     lines = _table(columns, "|---|---|---|--:|--:|---|", rows)
     of_methods: dict[str, list[str]] = {}
     for method in dict.fromkeys(row["method"] for row in chosen):
-        values = "; ".join(f"{name} {_values(each)}" for name, each in tried.get(method, {}).items())
+        values = "; ".join(f"{name} {_values(v)}" for name, v in tried.get(method, {}).items())
         of_methods.setdefault(values, []).append(method)
     named = [(values, listed(methods, len(methods))) for values, methods in of_methods.items()]
     about = [f"- tried for {methods}: {values}" for values, methods in named if values]

@@ -85,7 +85,8 @@ class Detailed:
     thresholds
         The images that determined the thresholds, in words, or why there are none.
     groups
-        mAP of groups of classes, those with the fewest annotations in the training labels first.
+        mAP of groups of classes, those with the fewest annotations in the training labels first;
+        empty if all have equally many, as with complete labels.
     by_labels
         mAP of groups of images, by their number of present labels.
     top1
@@ -125,7 +126,11 @@ class Detailed:
         point = f"not measured: {self.not_pointed}" if self.not_pointed else "not measured"
         return [
             f"mF1 {mean}",
-            f"mAP of groups of classes, the fewest annotations first: {groups}",
+            *(
+                [f"mAP of groups of classes, the fewest annotations first: {groups}"]
+                if groups
+                else []
+            ),
             f"mAP by number of present labels (images): {parts}",
             f"top-1 {share(self.top1)}",
             f"pointing game {point if self.pointing is None else share(self.pointing)}",
@@ -400,7 +405,9 @@ def details(
     all_count = known is None or issparse(scores)
     known_scores = scores if all_count else np.where(known, scores, -np.inf)
     known_present = present if known is None else present.multiply(known).tocsr()
-    groups = metrics.class_groups(annotations[leaves], min(_GROUPS, len(leaves)))
+    groups = np.zeros(0, np.int64)
+    if np.ptp(annotations[leaves]):
+        groups = metrics.class_groups(annotations[leaves], min(_GROUPS, len(leaves)))
     return Detailed(
         **(none if val is None else test.at_thresholds(val.of(leaves))),
         f1_images=0 if val is None else val.scores.shape[0],

@@ -300,9 +300,12 @@ def test_the_machine_that_is_assumed_is_said_with_its_precision():
     effort = simulate(TRUTH, "proposals(precision=0.25)").effort
     machine = assumed(make("proposals(precision=0.25)"), effort, TRUTH, "hourly")
     assert (machine.precision, machine.at_random) == (0.25, None)
-    said = "assumes a model whose candidates are right in 25%, free: $12"
+    said = "assumes a free model that proposes images, 25% of which show the class"
+    said += ": its labels cost $12"
     assert machine.text(12) == said
-    assert replace(machine, at_random=345.0).text(12) == f"{said}; searched at random: $345"
+    assert replace(machine, at_random=345.0).text(12) == (
+        f"{said}; without such a model, searched at random, $345"
+    )
     for scheme in ("rpa", "fpc(search=random)", "full-subset"):
         assert assumed(make(scheme), effort, TRUTH, "hourly") is None
 

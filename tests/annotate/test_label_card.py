@@ -378,5 +378,5 @@ def test_own_cards_name_their_file_and_others_are_refused(tmp_path) -> None:
     second.write_text('{"of": "id 1"}')
     assert own(file) == (first,)
     check_free(file, "id 1")  # the same labels, in another form
-    with pytest.raises(BadInput, match=r"a\.croissant\.json is there and is no card of a\.parquet"):
+    with pytest.raises(BadInput, match=r"a\.croissant\.json, which is there and is no card of it"):
         check_free(file, "id 2")

@@ -29,6 +29,21 @@ def test_a_scheme_that_returns_labels_in_place_of_asking_is_refused(truth):
         simulate(truth, Returns())
 
 
+@pytest.mark.parametrize("kind", ["verify", "sweep", "search"])
+@pytest.mark.parametrize("place", [-1, 999])
+def test_a_scheme_that_asks_about_what_is_not_there_is_named(truth, kind, place):
+    class Strange(type(make("rpa"))):
+        def ask(self, crowd, chance):
+            if kind == "search":
+                crowd.search([place], chance=chance, present=1, absent=1)
+            else:
+                getattr(crowd, kind)([0], [place])
+
+    said = f"ask of rpa: the crowd is asked about class {place}, but the 12 classes are 0 to 11;"
+    with pytest.raises(BadInput, match=said):
+        simulate(truth, Strange())
+
+
 @pytest.mark.parametrize(
     "form",
     [

@@ -73,8 +73,8 @@ def test_what_is_no_card_of_these_labels_is_left_as_it_is(shell) -> None:
     Path("rpa.card.md").write_text("by hand")
     done = shell("simulate", "--scheme", "rpa", "--data", SMALL)
     assert done.code == 2 and done.err == (
-        "simkit: rpa.card.md is there and is no card of rpa.parquet; move it away, give --out "
-        "another name, or leave cards away with --no-card\n"
+        "simkit: rpa.parquet would have the card rpa.card.md, which is there and is no card of it; "
+        "give --out another name, or leave cards away with --no-card\n"
     )
     assert Path("rpa.card.md").read_text() == "by hand" and not Path("rpa.parquet").exists()
     assert shell("simulate", "--scheme", "rpa", "--data", SMALL, "--no-card").code == 0
@@ -85,7 +85,8 @@ def test_labels_of_another_form_keep_their_cards(shell) -> None:
     words = ("simulate", "--scheme", "rpa", "--data", SMALL, "--out")
     assert shell(*words, "a.parquet").code == 0
     before = Path("a.card.md").read_bytes()
-    assert shell(*words, "a.csv", "--seed", 1).code == 2
+    refused = shell(*words, "a.csv", "--seed", 1)
+    assert refused.code == 2 and "which is there and describes a.parquet, which has" in refused.err
     assert Path("a.card.md").read_bytes() == before and not Path("a.csv").exists()
     assert shell(*words, "a.csv").code == 0  # the same labels: the cards are now of this file
 

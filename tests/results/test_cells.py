@@ -315,8 +315,8 @@ def test_a_summary_says_first_how_settings_were_chosen_and_which_images_were_sco
     shown = np.array([4, 25])
     highest, half = (half_width(shown, level=level) for level in (0.45, 0.5))
     assert said.endswith(
-        f"would move the highest mAP, 45.0 (an under fpc at $100), by up to {highest:.1f} points, and a mAP of 50 by up "
-        f"to {half:.1f} points (95 %)"
+        f"would move the highest mAP, 45.0 (an under fpc at $100), by up to {highest:.1f} points, "
+        f"and a mAP of 50 by up to {half:.1f} points (95 %)"
     )
     none = first(table({"an": [None]}), test_images=100, test_present=[4, 25], test_absent=[1, 1])
     assert f"would move a mAP of 50 by up to {half:.1f} points (95 %)" in none

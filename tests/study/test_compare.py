@@ -66,7 +66,7 @@ def test_a_comparison_leaves_everything_and_goes_on_where_it_stopped(small, tmp_
     text, summary = result.text(), (tmp_path / "summary.md").read_text()
     untuned, split, assumed, first, *_ = text.splitlines()
     assert untuned.startswith("untuned: ") and split.startswith("one fixed test split of 80 images")
-    assert "right in 50%, free: $30; searched at random: $" in assumed
+    assert "50% of which show the class: its labels cost $30; without such a model, sea" in assumed
     assert first.startswith("$10: ") and "\n\n# What to buy\n" in summary
     notes = [line for line in text.splitlines() if line.startswith("note: fpc")]
     assert notes and all(re.match(r"note: fpc\(per_class=10\): \d+ of", note) for note in notes)

@@ -163,7 +163,8 @@ class HeatLocated(Figure):
 def _means(table: pd.DataFrame, by: list[str], column: str) -> pd.DataFrame:
     """Draws, mean and 95 % interval, in points, for each value of the columns `by`."""
     groups = table.groupby(by, sort=False)[column]
-    return groups.apply(lambda each: pd.Series(mean_columns(100 * each, scores=False))).unstack().reset_index()
+    means = groups.apply(lambda each: pd.Series(mean_columns(100 * each, scores=False)))
+    return means.unstack().reset_index()
 
 
 @register
