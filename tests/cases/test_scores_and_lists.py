@@ -118,7 +118,7 @@ def test_classes_with_other_names_are_listed_and_mapped_by_a_file(
             warnings.warn(str(error), stacklevel=1)
     said = " ".join(str(one.message) for one in caught)
     assert "'ct' (perhaps 'cat')" in said
-    assert "the lines table = 'scores.csv', [names] and CLASS = 'cat', where CLASS is its name in" in said
+    assert "[names] and CLASS = 'cat', where CLASS is its name in the data" in said
     assert ("'ct' = [] if it has no scores" in said) == (text == TABLE)
     file = tmp_path / "names.toml"
     file.write_text("table = 'scores.csv'\n[names]\nct = []\n")

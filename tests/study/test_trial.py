@@ -242,7 +242,7 @@ def test_a_trial_reports_what_its_scores_say(how, tmp_path):
         assert (plain.map, plain.chosen_by) == (done.map, done.chosen_by) and not done.chosen_by
     found = done.detailed
     assert found.f1_images == 10 and 0 < found.f1 < 1 and 0 <= found.top1 <= 1
-    assert np.mean(found.groups) == pytest.approx(done.map, abs=0.1) and len(found.groups) == 5
+    assert found.groups == ()  # all classes have equally many annotations
     assert sum(p.images for p in found.by_labels) == 20
     assert (found.pointing is None) == (how == "files")
     assert found.pointing is None or 0 < found.pointing < 1
