@@ -240,7 +240,7 @@ def _print_people(state: OrderState) -> None:
     last, paid = pay.columns.max(), {"pay": people["pay"]}
     if len(pay.columns) > 1:
         before = pay.drop(columns=last).sum(axis=1, min_count=1)
-        paid = {"paid before": before, f"round {last}": pay[last], **paid}
+        paid = {"earlier rounds": before, f"round {last}": pay[last], **paid}
 
     def money(dollars: float) -> str:
         return "" if dollars != dollars else exact_money(dollars)
@@ -272,6 +272,10 @@ def _print_people(state: OrderState) -> None:
     ]
     if agreement := [row for row in agreement if any(row[1:])]:
         table(["person", "says yes where others do", "says no where others do"], agreement)
+        shown, used = {row[0] for row in agreement}, people.index[~people["aside"]]
+        if alone := [name for who in used if (name := names.get(str(who), str(who))) not in shown]:
+            say(f"not in this table: {', '.join(alone)} (no questions in common with others, apart "
+                "from those asked because of earlier answers)")  # fmt: skip
     if untimed := len(state.untimed):
         say(f"{untimed:,} answers have no time, so pay by the hour leaves them out; simkit status "
             "counts them at the measured times")  # fmt: skip

@@ -46,7 +46,7 @@ def command(folder: Path) -> None:
     by_prices, by_times = (spent(project, states, measured=measured) for measured in (False, True))
     rows = _rounds(states, spent_by_round(project, states))
     step, model = next_step(project, states), model_of(project)
-    plan = plan_of(project)
+    plan = plan_of(project, states[-1].order)
     scores = ProjectScores.of(project, states[0])
     print_json({
         "data": project.data, "classes": list(project.classes), "budget": project.budget,
@@ -103,14 +103,31 @@ def _say_results(
     step: str, plan: dict[str, Any], model: dict[str, Any], errors: tuple[float, float] | None
 ) -> None:
     """Print the plan, the next command, and the model, whose test labels have these errors."""
+    account = _account(plan, model)
     if plan:
-        say(_planned(plan))
+        say(account or _planned(plan))
     say(f"next: {step}")
     if model:
         scored = _scored(model, errors)
-        if plan:
+        if plan and not account:
             scored += "; of one training, while the plan is fitted to all those of the comparison"
         say(f"model: {scored}; on new labelled images: {model['evaluate']}")
+
+
+def _account(plan: dict[str, Any], model: dict[str, Any]) -> str:
+    """What a plan expected of its purchase, and what the model has that was trained with it; ""
+    before."""
+    if not (plan.get("followed") and plan["range"] and model.get("current") and model["scored"]):
+        return ""
+    scored, (low, high) = model["scored"], plan["range"]
+    has, gain = scored["expected"], 100 * (scored["expected"] - plan["today"])
+    where = "in that range" if low <= has <= high else "below it" if has < low else "above it"
+    return (
+        f"plan: it expected {100 * plan['expected']:.1f} mAP ({100 * low:.1f} to {100 * high:.1f}) "
+        f"after this purchase; the model of one training has {100 * has:.1f} "
+        f"({100 * scored['low']:.1f} to {100 * scored['high']:.1f}), {where}: {abs(gain):.1f} "
+        f"{'more' if gain >= 0 else 'less'} than the {100 * plan['today']:.1f} before"
+    )
 
 
 def _planned(plan: dict[str, Any]) -> str:

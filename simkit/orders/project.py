@@ -496,27 +496,33 @@ def next_step(project: Project, states: Sequence[OrderState]) -> str:
 
 
 def model_of(project: Project) -> dict[str, Any]:
-    """The model of the project: `scored` by its training, and the command that evaluates it on new
-    labelled images; empty without one."""
+    """The model of the project: `scored` by its training, the command that evaluates it on new
+    labelled images, and whether it is `current`; empty without one."""
     if not (model := _values(project.folder / MODEL)):
         return {}
     words = [*_predict(project, model, "folder:NEW,labels=NEW.csv", "new_scores.csv"), "--report"]
     command = " ".join(map(quote, ["simkit", *words, str(project.folder / "model.html")]))
-    return {"scored": model.get("scored", {}), "evaluate": command}
+    current = MODEL in record(project.folder)
+    return {"scored": model.get("scored", {}), "evaluate": command, "current": current}
 
 
-def plan_of(project: Project) -> dict[str, Any]:
-    """The plan of the project: `today` and `expected` mAP, `dollars` of its purchase, its `page`;
-    whether it is `current`; empty without one."""
+def plan_of(project: Project, order: Order) -> dict[str, Any]:
+    """The plan of the project: `today` and `expected` mAP, its 90 % `range`, `dollars` of the
+    purchase, its `page`; whether it is `current`, or else `followed` by its purchase in the last
+    round of the order; empty without one."""
     file, page = project.folder / PLAN, project.folder / PLAN_PAGE
     plan = _values(file)
     if "today" not in plan:
         return {}
-    bought = plan["purchase_needed"]
+    bought, current = plan["purchase_needed"], PLAN in record(project.folder)
+    schemes = [make(str(part["scheme"])).name for part in plan.get("order", ()) if bought]
+    last = [part.settings.parsed_scheme.name for part in order.rounds[1:]][-1:]
     return {
         "today": plan["today"], "expected": plan["chosen"]["median"] if bought else None,
+        "range": plan["chosen"].get("band90") if bought else None,
+        "followed": not current and bool({*schemes} & {*last}),
         "dollars": plan["chosen"]["dollars"] if bought else 0.0,
-        "page": str(page) if page.is_file() else "", "current": PLAN in record(project.folder),
+        "page": str(page) if page.is_file() else "", "current": current,
     }  # fmt: skip
 
 

@@ -477,6 +477,7 @@ def test_where_two_differ_a_third_person_tells_who_errs(tmp_path, capsys):
     assert (f"ben errs more often than ann: on {number} of {number} questions on which they "
             "differ, most others agree with ann") in out  # fmt: skip
     assert "cannot tell who errs" not in out
+    assert "\nnot in this table: zoe (no questions in common" in out
     assert pd.read_csv(order.folder / "yes_by_class.csv")["worker"].nunique() == 2
 
 

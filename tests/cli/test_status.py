@@ -232,6 +232,34 @@ def test_a_pilot_is_compared_and_then_planned_with(shell, tmp_path) -> None:
     assert Path("project/labels.csv").read_text().splitlines() == table
 
 
+@pytest.mark.parametrize("project", [24], indirect=True)
+def test_a_model_is_compared_with_what_the_plan_expected_of_its_labels(shell, project) -> None:
+    assert shell("receive", "project", answers("all.jsonl", project)).code == 0
+    chosen = {"median": 0.511, "band90": [0.418, 0.604], "dollars": 12.15}
+    order = [{"scheme": "full-subset"}]
+    Path("project/plan.json").write_text(json.dumps(
+        {"purchase_needed": True, "today": 0.411, "chosen": chosen, "order": order}
+    ))  # fmt: skip
+    promised = "41.1 mAP on new images with the labels that it used, 51.1 after $12.15 more\n"
+    assert promised in shell("status", "project").out
+    again = ("order", "--next", "project/order1", "--answers", 2, "--to", "csv")
+    assert shell(*again).code == 0
+    assert "; older than the labels" in shell("status", "project").out
+    second = Order.read("project/order1")
+    for worker in ("ben", "eve"):
+        assert shell("receive", "project", answers("b.jsonl", second, worker=worker)).code == 0
+    step = shell("status", "project", "--json").json["next"]
+    assert code(shlex.split(step)[1:]) == 0, step
+    scored = Trained.load("project/model").scored
+    low, has, high = (f"{100 * scored[key]:.1f}" for key in ("low", "expected", "high"))
+    gain = 100 * scored["expected"] - 41.1
+    (line,) = (one for one in shell("status", "project").out.splitlines() if "plan:" in one)
+    assert line.startswith("plan: it expected 51.1 mAP (41.8 to 60.4) after this purchase; the ")
+    assert f" has {has} ({low} to {high}), " in line
+    word = "more" if gain >= 0 else "less"
+    assert line.endswith(f": {abs(gain):.1f} {word} than the 41.1 before")
+
+
 @pytest.mark.parametrize("edited", ['["cat", "dog", "horse", "cow"]', '["cat", "dog"]'])
 def test_classes_that_differ_from_those_asked_are_refused(shell, project, edited) -> None:
     file = Path("project/project.toml")
