@@ -18,7 +18,7 @@ from simkit.orders.order import Order
 from simkit.orders.receiving import OrderState
 from simkit.results.cells import NETWORK
 from tests.cli.conftest import shell  # noqa: F401
-from tests.cli.test_quickstart import photographs, start
+from tests.cli.test_quickstart import photographs, richer, start
 from tests.planning import planted
 
 PILOT = 220  # a third of the images
@@ -53,7 +53,8 @@ def answers(order: Order, wrong: float = 0.0, share: float = 1.0) -> Path:
 def project(shell, tmp_path, request):  # noqa: F811
     """A project whose pilot was answered by people who get some answers wrong."""
     photographs(tmp_path / "photos", 3 * PILOT)
-    assert start(shell, *getattr(request, "param", ())).code == 0
+    assert start(shell, "--budget", 9, *getattr(request, "param", ())).code == 0
+    richer(Path("project"), 50)
     assert shell("receive", "project", answers(Order.read("project/order1"), wrong=0.1)).code == 0
     return shell
 
@@ -133,7 +134,8 @@ def test_a_grid_has_levels_at_the_measured_errors_until_it_is_edited_or_compared
     shell, tmp_path,  # noqa: F811
 ) -> None:  # fmt: skip
     photographs(tmp_path / "photos", 3 * PILOT)
-    assert start(shell).code == 0
+    assert start(shell, "--budget", 9).code == 0
+    richer(Path("project"), 50)
     every = answers(Order.read("project/order1"), wrong=0.1).read_text().splitlines()
     grid = Path("project/grid-1.toml")
 
