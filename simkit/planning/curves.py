@@ -413,18 +413,15 @@ class Curves:
 
     @cached_property
     def pilot(self) -> Array:
-        """(R,) mAP of the best method on the pilot's labels."""
+        """(R,) mAP of the best method on the pilot's labels, as predicted before later rounds."""
         best = self.best_of_pilot
         return np.asarray(self.as_scored(best, self.full(best).end[:, None])[self.kept, 0])
 
     def expected(self, received: Received) -> Array:
-        """(R,) mAP of one model on these labels in the samples `kept`, as the pilot's test split
-        measures it. The error of that split is left out, as it is the same in every measured mAP.
-        """
+        """(R,) mAP of one model on these labels and new images, in the samples `kept`: what a plan
+        states of their purchase."""
         pair = received.option, received.method
-        luck = self._rng("measured").standard_normal(SAMPLES)
-        value = self._received(received)[self.kept, 0] + self.deviation(pair) * luck
-        return self._widened(value)
+        return np.asarray(self.as_scored(pair, self._received(received))[self.kept, 0])
 
     def _received(self, received: Received) -> Array:
         """(R, 1) mean mAP of labels of earlier rounds, in a project with those of its pilot."""
@@ -452,6 +449,7 @@ class Curves:
         on the same images: the mAP of the labels so far is the measured one. On real trainings
         this is as good as the samples alone or better (benchmarks/results/plan_together.md).
         """
+        _ = self.pilot  # measured before these labels, which do not move it
         value = self._received(received)[self.kept, 0]
         width = np.hypot(self._error(received), self.deviation((received.option, received.method)))
         while True:

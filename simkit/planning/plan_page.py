@@ -39,6 +39,7 @@ TEXTS = tomllib.loads(Path(__file__).with_name("plan.toml").read_text("utf-8"))
 OTHERS = 3  # label options besides that of the plan
 BETTER = "chance of 1 point more mAP than this plan"
 SUPPOSED = 0.02  # of the test labels are wrong, where their errors are unknown
+FELL_SHORT = 0.5  # of the promised gain: a purchase that gave less is questioned
 MAYBE = 0.1  # probability from which on another method is recommended as well
 STEPS = 16  # purchases per line, at least
 DRAWN = 3  # other label options in the figure
@@ -191,12 +192,18 @@ def _so_far(plan: Decision) -> Iterator[tuple[str, str]]:
     received = plan.evidence.received
     if received is None or plan.expected is None:
         return
-    score, (median, low, high) = received.score, plan.expected
+    score, before = round(received.score, 3), round(_by_pilot(plan)[0], 3)
+    median, low, high = (round(one, 3) for one in plan.expected)
+    together = plan.evidence.project is not None  # models learn from the pilot as well
+    gain, promised = score - before, median - before
     yield "So far", render(TEXTS["so_far"], {
         "dollars": dollars(received.dollars), "scheme": received.option.part.name,
         "method": plan.evidence.title(received.method), "score": points(score),
-        "where": "inside" if low <= score <= high else "above" if score > high else "below",
+        "off": points(abs(score - median)), "more": score > median,
+        "where": "within" if low <= score <= high else "above" if score > high else "below",
         "range": (points(low), points(high), points(median)), "errors": received.errors,
+        "gain": points(abs(gain)), "before": points(before) if together else "", "lost": gain < 0,
+        "short": score < low or (together and promised >= LOSS and gain < FELL_SHORT * promised),
     })  # fmt: skip
 
 
