@@ -52,7 +52,9 @@ MOST_REASONS = 3
 TARGETS = 100  # budgets at which a purchase for a target is sought
 MEANT = 0.9  # probability of the printed range
 KNOWN_TO = 5.0  # points of mAP on the test images, at 95 % confidence
-FOR_TESTS = 0.1  # of the images, which a purchase of all leaves for testing where mAP is uncertain
+# Of the images left and of a project's budget, at most, for test images where mAP is uncertain: as
+# of a pilot. Neither depends on the purchase, so that more money never buys fewer of them.
+FOR_TESTS = MOST_FOR_TESTS = 0.25
 LEAST_TESTS = 0.15  # of the half-width of mAP: test labels that take less are not worth a round
 UNFINISHED = 0.05  # of the runs are missing: the comparison is finished first
 LEAST_SIZES = 3  # measured sizes of a backtest, which predicts the largest from the others
@@ -310,6 +312,11 @@ def _lacking(curves: Curves, number: int) -> Lacking | None:
     share = answers / (usual * pool * evidence.pool.truth.shape[1])  # of the pilot's answers
     dollars, seconds = share * float(whole.labour[-1]), share * float(whole.seconds[-1])
     return Lacking(round(questions), answers, dollars, seconds)
+
+
+def _cents_up(price: float) -> float:
+    """A price in whole cents that pays for all of it; printed amounts are rounded here alone."""
+    return round(price + CENT - 1e-9, 2)
 
 
 def added(one: Candidate, at_hand: float) -> float:
@@ -865,7 +872,12 @@ def _unknown_errors(option: LabelOption, curves: Curves) -> tuple[int, str]:
         return 0, ""
     so = " and taken as none" * curves.evidence.true_labels
     if curves.errors is None:
-        return 1, f"the annotators' errors are unknown{so} (--errors states them)"
+        also = (
+            ""
+            if curves.evidence.levels
+            else "; `errors = [[...]]` in the grid measures their effect"
+        )
+        return 1, f"the annotators' errors are unknown{so} (--errors states them{also})"
     rates = [max(float(f"{rate:.1g}"), 0.001) for rate in curves.errors]
     mend = f"to measure it, add `errors = [{rates}]` to the grid and compare again"
     text = f"the effect of annotators' errors was not measured{so} ({mend})"
@@ -1091,7 +1103,7 @@ class Decision:
     def step(self) -> Step:
         """The first next step that applies."""
         evidence, home, tests = self.evidence, self.evidence.project is not None, self.better_tests
-        to_buy = tests and Step("tests", round(tests["dollars"] + CENT - 1e-9, 2))
+        to_buy = tests and Step("tests", tests["dollars"])
         if evidence.missing[0] > UNFINISHED:
             return Step("finish")
         if evidence.stand_in_backbone:
@@ -1122,18 +1134,20 @@ class Decision:
     def better_tests(self) -> dict[str, Any] | None:
         """Test labels to buy first, where few test images make mAP uncertain.
 
-        As images, dollars, half_width of mAP afterwards, and answers if those at hand get further
-        ones. In a project the purchase leaves their money and images.
+        As images, dollars (in whole cents), half_width of mAP afterwards, and answers if those at
+        hand get further ones. A project spends at most a quarter of its budget on them, whatever
+        it buys then, so that more money never buys fewer.
         """
         test, usual = self.evidence.test, self.curves.usual
         if not test.small or not test.images or test.uncertain <= KNOWN_TO:
             return None
         project = self.evidence.project is not None
+        most = self.project.dollars * (MOST_FOR_TESTS if project else 1.0)
         if self.certainty:
             now, again, others = self.certainty
             better = again.half_width < min((1 - LEAST_TESTS) * now.half_width, others.half_width)
-            if better and again.dollars <= (self.left if project else self.project.dollars):
-                return {"images": 0, "answers": usual + 1, "dollars": again.dollars,
+            if better and again.dollars <= most:
+                return {"images": 0, "answers": usual + 1, "dollars": _cents_up(again.dollars),
                         "half_width": again.half_width}  # fmt: skip
         if test.half_width <= KNOWN_TO:  # further images do not help: their labels err as well
             return None
@@ -1141,24 +1155,22 @@ class Decision:
         each += self.project.image_price
         images = math.ceil(test.images * ((test.half_width / KNOWN_TO) ** 2 - 1))
         if project:
-            images = min(images, int(self.left / each), self._for_tests)
+            images = min(images, int(most / each), self._for_tests)
         narrower = math.sqrt(test.images / (test.images + images))
         if project and narrower > 1 - LEAST_TESTS:
             return None
         width = test.half_width / 100 * narrower
         if any(errors := test.errors or (0.0, 0.0)):
             width = test.certainty(test.images + images, errors) / 100
-        return {"images": images, "dollars": images * each, "half_width": width}
+        return {"images": images, "dollars": _cents_up(images * each), "half_width": width}
 
     @property
     def _for_tests(self) -> int:
-        """Images for testing: those that the purchase does not need, or some of all."""
+        """Images for testing: a part of those about which nothing was asked."""
         if self.project.images is None:
             return sys.maxsize
-        used = self.chosen.images if self.purchase_needed else 0
         asked = 0 if self.evidence.received is None else self.evidence.received.asked
-        free = self.project.images - asked
-        return max(self.project.images - max(used, asked), int(FOR_TESTS * free))
+        return int(FOR_TESTS * (self.project.images - asked))
 
     @cached_property
     def certainty(self) -> tuple[Certainty, ...]:

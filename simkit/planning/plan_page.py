@@ -20,6 +20,7 @@ from simkit.planning.answers import Answers
 from simkit.planning.bill import BillLine
 from simkit.planning.choose import (
     CENT,
+    FURTHER,
     KNOWN_TO,
     LOSS,
     MOST_TIMES,
@@ -315,7 +316,7 @@ def _meaning(plan: Decision) -> str:
     return render(TEXTS["meaning"], {
         "pilot": points(score), "classes": len(ap), "names": dict(names), "plan": plan,
         "today": points(plan.so_far), "after": points(plan.chosen.median),
-        "alone": plan.evidence.received is None,
+        "alone": plan.evidence.received is None, "left_out": len(pool.truth.classes) - len(ap),
     })  # fmt: skip
 
 
@@ -426,12 +427,16 @@ def _first_round(plan: Decision) -> dict[str, str]:
     ordered = code(
         "simkit order --data folder:NEW,labels=none --classes names.txt --plan plan.json"
     )
-    written = code("--report plan.json")
+    written = code(f"{plan.command} --report plan.json")
+    at_once = f" All is bought at once, as it is for at most {FURTHER:g} times the pilot's images."
+    if plan.chosen.times > FURTHER:
+        at_once = " All is bought at once, as no part would narrow the range by 15 % or more."
     return {
         "shows": f"It shows {which}how much further images add; the range of the whole is expected "
         f"to narrow from {points(high - low)} to {points(width)} points.",
         "ordered": ordered, "written": written, "again": code(again),
         "placed": f"{written} writes the plan, and {ordered} orders it.",
+        "at_once": at_once if plan.trust.grade == "low" and plan.chosen.images else "",
     }  # fmt: skip
 
 
@@ -459,10 +464,9 @@ def _tests_to_buy(plan: Decision) -> str:
     if (tests := plan.better_tests) is None:
         return ""
     again, home, bought = "answers" in tests, plan.evidence.project, plan.certainty
-    price = plan.step.dollars if plan.step.kind == "tests" else tests["dollars"]  # to sign
     return render(TEXTS["tests"], {
         "tests": tests, "home": home and quote(home), "again": again,
-        "price": dollars(price), "images": f"{tests['images']:,}",
+        "price": dollars(tests["dollars"]), "images": f"{tests['images']:,}",
         "width": points(tests["half_width"]) if home or again or bought else f"{KNOWN_TO:g}",
         "others": points(bought[2].half_width) if again else "",
     })  # fmt: skip

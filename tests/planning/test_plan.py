@@ -390,9 +390,12 @@ def test_missing_test_images_are_the_first_step_where_money_is_left(pilot, tmp_p
     made = plan(few, 60, images=POOL, prices="openimages")
     tests, each = made.to_json()["test_images"], made.curves.complete.dollars[-1] / POOL
     missing = math.ceil(14 * ((12 / 5) ** 2 - 1))  # for ±5 points
-    free = max(POOL - made.chosen.images, POOL // 10)  # the purchase leaves some
-    assert tests["images"] == min(missing, int(made.left / each), free) > 1.4
-    assert tests["dollars"] == pytest.approx(tests["images"] * each)
+    assert tests["images"] == min(missing, int(15 / each), POOL // 4) > 1.4  # a quarter at most
+    assert tests["dollars"] == pytest.approx(tests["images"] * each, abs=0.01)
+    many = [plan(few, dollars, images=9000, prices="openimages").better_tests
+            for dollars in (2, 5, 10, 20, 40, 80, 160)]  # fmt: skip
+    many = [one["images"] if one else 0 for one in many]
+    assert many == sorted(many) and many[-1] == missing  # more money never buys fewer
     assert tests["half_width"] == pytest.approx(0.12 * math.sqrt(14 / (14 + tests["images"])))
     for times, bought in ((2, True), (3, False)):  # a third more is not worth a round
         test = TestSplit(images=times * tests["images"], half_width=12.0, noise=0.06)
