@@ -490,6 +490,8 @@ def say_open(state: OrderState) -> None:
         forms = dict[str, list[Path]]()
         for form, file in files_of(one.folder(order), one.part.suffix):
             forms.setdefault(form, []).append(file)
+        for files in forms.values():
+            files.sort(key=lambda file: (len(file.name), file.name))  # page.html, ..., page-10.html
         first, *others = [*forms.values()] or [[one.folder(order) / "no file"]]
         text = f"{first[0]} to {first[-1].name}" if len(first) > 1 else str(first[0])
         asked = one.part.questions["image"]

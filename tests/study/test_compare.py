@@ -52,7 +52,9 @@ def test_a_comparison_leaves_everything_and_goes_on_where_it_stopped(small, tmp_
     result = compare(grid, out=tmp_path, workers=1, hooks=Hooks(watch(seen)))
     assert names(tmp_path) == FILES and result.failures == ()
     assert len(names(tmp_path / "bundles")) == 2 * (2 * 2 + 1)
-    assert seen == [(n, 24) for n in (0, 2, 4, 6, 8, 12, 14, 16, 18, 20, 24)]
+    counts = [done for done, _ in seen]  # after each job, and perhaps within it
+    assert counts == sorted(counts) and {total for _, total in seen} == {24}
+    assert {0, 2, 4, 6, 8, 12, 14, 16, 18, 20, 24} <= set(counts)
     assert len(result.table) == 8 * 2 and len(result.reference) == 4 * 2
     assert Grid.load(tmp_path / "grid.toml") == grid
     back = simkit.open_runs(tmp_path)
@@ -73,7 +75,7 @@ def test_a_comparison_leaves_everything_and_goes_on_where_it_stopped(small, tmp_
     assert "## Notes" in summary and "Failed" not in summary and result.lacking() == []
     shown = result._repr_html_()
     assert "16 runs, 8 on all labels&gt;<br>untuned: " in shown
-    assert "free: <span>$</span>30; searched" in shown
+    assert "cost <span>$</span>30; without such a model" in shown
 
     (gone, damaged, *_) = sorted((tmp_path / "bundles").iterdir())
     gone.unlink()
@@ -81,7 +83,7 @@ def test_a_comparison_leaves_everything_and_goes_on_where_it_stopped(small, tmp_
     seen.clear()
     with pytest.warns(UserWarning, match="is damaged"):
         again = compare(grid, out=tmp_path, workers=1, hooks=Hooks(watch(seen)))
-    assert len(seen) == 3 and seen[-1] == (24, 24)  # the two jobs have 2 or 4 runs each
+    assert seen[0][0] >= 16 and seen[-1] == (24, 24)  # the two jobs have 2 or 4 runs each
     assert repeatable(again) == repeatable(result)
 
 
