@@ -501,7 +501,7 @@ def say_open(state: OrderState) -> None:
             f"{images - left:,} of {images:,}",
         ])  # fmt: skip
     if rows:
-        table(["to answer", "by", "images answered"], rows, words=(0, 1))
+        table(["to answer", "by", "images answered"], rows, words=(0, 1), folded=False)
     if any(one.free is not None for one in parts):
         words = ["simkit", "order", "--export", str(order.folder), "--for", NEW]
         say(f"a page of their own for a further person, with a name in place of {NEW}:\n"

@@ -67,12 +67,13 @@ def table(
     title: str = "",
     words: Collection[int] = (0,),
     cut: int | None = None,
+    folded: bool = True,
 ) -> None:
     """Print rows as `say` prints text; the columns at `words` hold words, the others numbers.
 
     Whole numbers get commas, lists too, and None is empty. Cells of the first column are folded
     last. cut: the column whose cells end in an ellipsis where the terminal is too narrow; the
-    others are folded.
+    others are folded.  folded: False for rows that are never broken, such as those of files.
     """
     from rich.console import Console
     from rich.markup import escape
@@ -88,15 +89,17 @@ def table(
     for place, name in enumerate(columns):
         side: Literal["left", "right"] = "left" if place in words else "right"
         drawn.add_column(name, justify=side, overflow="fold", no_wrap=place == 0)
+    widest = [max(map(len, cells)) for cells in zip(columns, *texts, strict=True)]
     if cut is not None:
-        widest = [max(map(len, cells)) for cells in zip(columns, *texts, strict=True)]
         room = max(20, width() - sum(size + 2 for n, size in enumerate(widest) if n != cut))
         for row in texts:
             if len(row[cut]) > room:
                 row[cut] = f"{row[cut][: room - 1].rstrip()}…"
     for row in texts:
         drawn.add_row(*map(escape, row))  # [train] is a word, and no colour
-    console = Console(highlight=False, soft_wrap=False, width=width())
+    console = Console(highlight=False, soft_wrap=False, width=(
+        width() if folded else max(width(), sum(widest) + 2 * len(widest))
+    ))  # fmt: skip
     with console.capture() as lines:  # rich would exit with 1 where the reader of a pipe went away
         console.print(drawn)
     sys.stdout.write(lines.get())

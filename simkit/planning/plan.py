@@ -72,7 +72,8 @@ class Plan(Decision, Readable):
         complete = [one.dollars for one in every if one.option.complete]
         worth = [one.dollars for one in every if self.gain_of(one) > choose.LOSS - 1e-9]
         all_ = [one.dollars for one in every]
-        ends = max(0.9 * min(worth or all_), min(all_)), max(complete or all_)
+        paid = [dollars for dollars in worth or all_ if dollars > 0] or [own]
+        ends = max(0.9 * min(paid), min(all_)), max(*(complete or all_), *paid)
         steps = [_two_digits_up(budget) for budget in np.geomspace(*ends, BUDGETS).tolist()]
         steps[int(np.abs(np.log(np.array(steps) / own)).argmin())] = own
         return sorted({*steps})

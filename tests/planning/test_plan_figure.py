@@ -282,7 +282,10 @@ def test_the_label_of_the_purchase_stays_within_the_axes(share, narrow) -> None:
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, tuple]:
     """The arguments of the two public functions; both return the example."""
     calls, page = {}, example()
-    made = SimpleNamespace(text=page.text, html=page.html, markdown=page.markdown, to_json=dict)
+    made = SimpleNamespace(
+        text=page.text, html=page.html, markdown=page.markdown, to_json=dict,
+        evidence=SimpleNamespace(project=None),
+    )  # fmt: skip
     for name in ("plan", "plan_pilot"):
         monkeypatch.setattr(
             f"simkit.{name}",
