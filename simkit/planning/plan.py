@@ -85,6 +85,8 @@ class Plan(Decision, Readable):
         """
         if budget == self.project.dollars:
             return self
+        if budget <= 0:
+            return None
         project = replace(self.project, dollars=budget)
         some = choose.within(every, budget)
         if every and not some:

@@ -112,7 +112,7 @@ def test_many_images_are_on_several_pages_that_can_be_sent(browser, tmp_path, mo
     monkeypatch.setattr(page, "WITHIN", 2)
     order = photo_order(tmp_path, 5, 2)
     first = order.round_folder / "page.html"
-    assert f"have {first} to page-3.html (3 files, which can be sent" in capsys.readouterr().out
+    assert f"{first} to page-3.html" in capsys.readouterr().out
     (tmp_path / "photos").rename(tmp_path / "elsewhere")
     for number, images in enumerate((2, 2, 1), 1):
         sent = tmp_path / f"sent {number}.html"
