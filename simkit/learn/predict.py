@@ -126,12 +126,13 @@ def same_fit(settings: Mapping[str, Any], fit: str | None) -> None:
     """
     if settings.get("fit") != fit:
         seen, now = (
-            "whole images" if one == FIT else "the central squares of images"
+            "whole images" if one == FIT
+            else "the central squares of images (as earlier versions of simkit computed them)"
             for one in (settings.get("fit"), fit)
-        )
+        )  # fmt: skip
         raise BadInput(
-            f"the model was trained on features of {seen}, and these are features of {now}, as "
-            "earlier versions of simkit computed them; compute features and train again"
+            f"the model was trained on features of {seen}, and these are features of {now}; "
+            "compute features and train again"
         )
 
 

@@ -740,12 +740,12 @@ def widening(measured: Array, low: Array, median: Array, high: Array) -> float:
     It is the 90 % quantile of the errors, each divided by the half of its range on the side of the
     error: the ceil(0.9 N)-th smallest of N, in logit mAP, in which ranges are widened.
     """
-    # Ranges of plans held for 98 % or more of the purchases of benchmarks/results/plan_together.md,
+    # Ranges of plans held for 93 to 100 % of the purchases of benchmarks/results/plan_together.md,
     # so tests of one pilot are believed against them only if they fail significantly. The conformal
-    # quantile, ceil(0.9 (N + 1)), is the largest error where tests are few: in 3 of the 8 pilots
-    # there it widened ranges that hold, up to 2.9 times. The tests share draws, images and test
-    # split, so 30 of them count for fewer; in a simulation with a third of the variance common to
-    # all, ranges 0.6 times as wide as they should be hold 85 % after this factor (69 % before).
+    # quantile, ceil(0.9 (N + 1)), is the largest error where tests are few: it widened the ranges
+    # of 3 of the 9 pilots there, up to 2.9 times. The tests share draws, images and test split, so
+    # 30 of them count for fewer; in a simulation with a third of the variance common to all, ranges
+    # 0.6 times as wide as they should be hold 85 % after this factor (69 % before).
     value, below, middle, above = (logit(np.clip(x, EDGE, 1 - EDGE)) for x in (
         measured, low, median, high,
     ))  # fmt: skip
