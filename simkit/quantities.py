@@ -35,8 +35,8 @@ _SHELL = "shells expand $, so leave it out or put the amount in single quotes"
 _MOST = 1e15
 
 
-def dollars(value: Any, name: str) -> float:
-    """An amount of money of at least 0.
+def dollars(value: Any, name: str, *, hourly: bool = False) -> float:
+    """An amount of money of at least 0, or a wage above 0.
 
     Parameters
     ----------
@@ -44,6 +44,8 @@ def dollars(value: Any, name: str) -> float:
         Dollars, such as 2000, "2000", "$2,000", "2 000", "2k", "$2.5k" or "1.2M".
     name : str
         Field or option, for the error message.
+    hourly : bool
+        Whether the amount is a wage.
 
     Returns
     -------
@@ -56,20 +58,23 @@ def dollars(value: Any, name: str) -> float:
         For other values, among them "2,5" and "1.299", which differ between countries.
     """
     number, marks = _read(value)
-    text = str(value).strip()
+    text, expected = str(value).strip(), "dollars, 0 or more, are expected"
+    usual = "2000, 2,000 or 2k"
+    if hourly:
+        expected, usual = "dollars an hour above 0 are expected", "15 or 15.50"
     if grouped := isinstance(value, str) and _GROUPED.fullmatch(text):
         whole, rest = grouped.groups()
         mend = f"write {whole},{rest} or {whole}.{rest}0, whichever is meant"
-        raise _refused(value, name, "dollars, 0 or more, are expected", mend)
+        raise _refused(value, name, expected, mend)
     # The rest of "$2.5k" and "$2,000" after expansion by a shell.
     expanded = isinstance(value, str) and re.match(r"[.,]|00", text) is not None
-    if not expanded and marks <= set("$km") and 0 <= number <= _MOST:
+    if not expanded and marks <= set("$km") and 0 <= number <= _MOST and (number or not hourly):
         return number
-    mend = f"{_SHELL}, as in 2000, 2,000 or 2k" if expanded else "write 2000, 2,000 or 2k"
-    foreign = isinstance(value, str) and not expanded and _FOREIGN.fullmatch(text)
+    mend = f"{_SHELL}, as in {usual}" if expanded else f"write {usual}"
+    foreign = isinstance(value, str) and not expanded and number and _FOREIGN.fullmatch(text)
     if foreign:
         mend = f"write {foreign[1].replace(',', '.')}, if these are dollars"
-    raise _refused(value, name, "dollars, 0 or more, are expected", mend)
+    raise _refused(value, name, expected, mend)
 
 
 def count(value: Any, name: str, *, least: int = 1) -> int:

@@ -155,7 +155,7 @@ class Prices:
             For a wage of 0 or none at all, and where a price of the list is in dollars, which no
             wage changes.
         """
-        hourly = quantities.dollars(wage, "wage")
+        hourly = quantities.dollars(wage, "wage", hourly=True)
         priced = [kind for kind, rate in self.all_rates.items() if rate.dollars is not None]
         if priced:
             raise BadInput(
@@ -330,7 +330,7 @@ def _typed(key: str, value: Any) -> Any:
     if not isinstance(value, str):
         return value
     if key in _MONEY:
-        return quantities.dollars(value, key)
+        return quantities.dollars(value, key, hourly=key == "wage")
     try:
         if key == "seconds":
             return parse_seconds(value.strip())

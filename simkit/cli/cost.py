@@ -43,7 +43,7 @@ def command(
 
     Parameters
     ----------
-    wage : DOLLARS
+    wage : WAGE
         Dollars an hour, in place of the wage of the price list, for lists with times.
     evaluation : POINTS
         Add a validation and a test set that measure mAP to +- POINTS (95 %).

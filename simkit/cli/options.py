@@ -105,6 +105,7 @@ class Output(click.Path):
 SCHEME, METHOD, DATA = Name("schemes"), Name("methods"), Name("data")
 FORMAT, PRICES = Name("formats"), Name("prices")
 DOLLARS = Quantity("dollars", quantities.dollars)
+WAGE = Quantity("wage", partial(quantities.dollars, hourly=True))
 COUNT = Quantity("number", quantities.count)
 SHARE = Quantity("share", quantities.share)
 RATES = Quantity("rates", quantities.rates)
@@ -120,8 +121,8 @@ _TYPES: dict[str, click.ParamType] = {  # by annotation
 }  # fmt: skip
 _PLACEHOLDERS: dict[str, click.ParamType] = {  # by type in a docstring
     "SCHEME": SCHEME, "METHOD": METHOD, "DATA": DATA, "FORMAT": FORMAT, "PRICES": PRICES,
-    "DOLLARS": DOLLARS, "AMOUNT": DOLLARS, "SHARE": SHARE, "MAP": SCORE, "FOLDER": FOLDER,
-    "RATES": RATES, "ORDER": FOLDER, "PICTURE": PICTURE, "TABLE": Output(".csv", ".parquet"),
+    "DOLLARS": DOLLARS, "WAGE": WAGE, "AMOUNT": DOLLARS, "SHARE": SHARE, "MAP": SCORE,
+    "FOLDER": FOLDER, "RATES": RATES, "ORDER": FOLDER, "PICTURE": PICTURE, "TABLE": Output(".csv", ".parquet"),
     "NPZ": Output(".npz"), "PAGE": Output(".html", ".md", ".json", ".txt"),
 }  # fmt: skip
 _ENDS = {"least": "min", "most": "max", "above": "min", "below": "max"}  # of registry.Range

@@ -34,7 +34,7 @@ _PILOT_ONLY = ("data", "classes", "per_image")
     unset=True,
 )  # fmt: skip
 @options.of(
-    "simkit.planning.costs.Staff", wage=options.DOLLARS, annotators=options.COUNT,
+    "simkit.planning.costs.Staff", wage=options.WAGE, annotators=options.COUNT,
     hours_a_week=options.COUNT,
 )  # fmt: skip
 @options.of("simkit.study.next_plan.plan_next", measured=options.SCORE, only="With --continue: ")

@@ -41,7 +41,7 @@ SAVING = 0.1  # of the budget: a pilot that could save less is not mentioned
     "simkit.orders.project.Project", budget=options.DOLLARS, prices=options.PRICES,
     answers=options.COUNT, repeat=options.Quantity("share", share_or_none), seed=click.INT,
 )  # fmt: skip
-@options.of("simkit.planning.costs.Staff", wage=options.DOLLARS)
+@options.of("simkit.planning.costs.Staff", wage=options.WAGE)
 @options.json
 def command(
     spec: str,

@@ -79,7 +79,7 @@ class Staff:
     @property
     def dollars_an_hour(self) -> float | None:
         """The wage as a number."""
-        return None if self.wage is None else quantities.dollars(self.wage, "wage")
+        return None if self.wage is None else quantities.dollars(self.wage, "wage", hourly=True)
 
     def prices(self, prices: Prices | str) -> Prices:
         """A price list, or the list of this name or file, at the wage."""

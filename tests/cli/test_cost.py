@@ -47,7 +47,7 @@ def test_a_wage_of_ones_own(shell) -> None:
         ("nowhere.parquet", "nowhere.parquet does not exist"),
         ("rpa.parquet --prices googel", "did you mean 'google'?"),
         ("labels.txt", "labels.txt"),
-        ("rpa.parquet --wage 12,5", "--wage is '12,5'; dollars, 0 or more"),
+        ("rpa.parquet --wage 12,5", "--wage is '12,5'; dollars an hour above 0"),
         ("rpa.parquet --level 1", "--level is '1'; a mAP above 0 and below 1"),
     ],
 )
