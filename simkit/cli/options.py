@@ -122,8 +122,9 @@ _TYPES: dict[str, click.ParamType] = {  # by annotation
 _PLACEHOLDERS: dict[str, click.ParamType] = {  # by type in a docstring
     "SCHEME": SCHEME, "METHOD": METHOD, "DATA": DATA, "FORMAT": FORMAT, "PRICES": PRICES,
     "DOLLARS": DOLLARS, "WAGE": WAGE, "AMOUNT": DOLLARS, "SHARE": SHARE, "MAP": SCORE,
-    "FOLDER": FOLDER, "RATES": RATES, "ORDER": FOLDER, "PICTURE": PICTURE, "TABLE": Output(".csv", ".parquet"),
-    "NPZ": Output(".npz"), "PAGE": Output(".html", ".md", ".json", ".txt"),
+    "FOLDER": FOLDER, "RATES": RATES, "ORDER": FOLDER, "PICTURE": PICTURE,
+    "TABLE": Output(".csv", ".parquet"), "NPZ": Output(".npz"),
+    "PAGE": Output(".html", ".md", ".json", ".txt"),
 }  # fmt: skip
 _ENDS = {"least": "min", "most": "max", "above": "min", "below": "max"}  # of registry.Range
 # Heads of entries of a numpydoc section: "budget : float", "data, split".

@@ -480,9 +480,12 @@ def say_repeated(order: Order) -> None:
         f"({quantities.exact_money(with_them - without)} of the price)")  # fmt: skip
 
 
-def say_open(state: OrderState) -> None:
-    """Print each file with questions that wait for answers, and who is to answer it."""
-    from simkit.orders.annotators import NEW, files_of, waiting
+def say_open(state: OrderState, step: str = "") -> None:
+    """Print each file with questions that wait for answers, and who is to answer it.
+
+    step: the next command, which is printed apart.
+    """
+    from simkit.orders.annotators import NEW, files_of, handovers, waiting
 
     parts, order = waiting(state), state.order
     rows = []
@@ -506,7 +509,11 @@ def say_open(state: OrderState) -> None:
         words = ["simkit", "order", "--export", str(order.folder), "--for", NEW]
         say(f"a page of their own for a further person, with a name in place of {NEW}:\n"
             f"  {join(words)}")  # fmt: skip
-    say_handovers(state)
+    for name, words in handovers(state, state.lacking).items():
+        how = "" if step.endswith(join(words)) else (
+            f"; to give it to somebody else, put a name in place of {NEW}:\n  {join(words)}"
+        )  # fmt: skip
+        say(f"the answers of {name} are set aside, so their part is open again{how}")
 
 
 def _by_whom(one: Waiting) -> str:
@@ -517,15 +524,6 @@ def _by_whom(one: Waiting) -> str:
     if one.free is None:
         return "somebody else than before" if one.part.again else "anybody"
     return f"a further person{''.join(f', or {name} in part' for name in one.free)}"
-
-
-def say_handovers(state: OrderState) -> None:
-    """Print the parts that are open because answers are set aside, and how to give them away."""
-    from simkit.orders.annotators import handovers
-
-    for name, words in handovers(state, state.lacking).items():
-        say(f"the answers of {name} are set aside; to give their part to somebody else, put a "
-            f"name in place of NEW:\n  {join(words)}")  # fmt: skip
 
 
 def _print(

@@ -106,9 +106,11 @@ def command(
                 written += [f"../{name}" for name in scores.write()]
     if state.aside:
         written.append(side_tables.WITHOUT)
+    step = _next(state) if project is None else next_step(project, project.states)
     _print(state, result, written)
+    say_open(state, step)
     _say_correct(result, named)
-    say(f"next: {_next(state) if project is None else next_step(project, project.states)}")
+    say(f"next: {step}")
 
 
 def _set_aside(
@@ -198,7 +200,6 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
             f"use them again: {again}")  # fmt: skip
     shown = " and ".join(name for name in written if name in (LABELS, f"../{TABLE}"))
     say(f"wrote {len(written)} files in {order.folder}, such as {shown} (--json lists them)")
-    say_open(state)
 
 
 def _came_in(state: OrderState, result: Checked) -> str:

@@ -74,7 +74,7 @@ def command(folder: Path) -> None:
             say((f"{state.order.folder.name}: " if len(states) > 1 else "") + errors_line(state))
             say_errors(state)
     for state in states:
-        say_open(state)
+        say_open(state, step)
     if scores is not None:
         for line in scores.lines():
             say(line)
