@@ -99,17 +99,20 @@ def finished(folder: Path, stem: str) -> bool:
 
 
 def codes(folder: Path, keys: Iterable[str]) -> Counter[str]:
-    """The number of these jobs that are stored, by the hash of the code that ran them."""
+    """The number of these jobs that are stored, by the hash of the code that ran them, the newest
+    first."""
     wanted = set(keys)
-    stems = (path.stem.rpartition("-") for path in folder.glob("*-*.arrows"))
+    files = sorted(folder.glob("*-*.arrows"), key=lambda path: -path.stat().st_mtime_ns)
+    stems = (path.stem.rpartition("-") for path in files)
     return Counter(code for key, _, code in stems if key in wanted)
 
 
-def check_code(folder: Path, code: str) -> None:
-    """Raise BadInput if none of the stored jobs was run by the code with this hash."""
+def check_codes(folder: Path, codes: Iterable[str]) -> None:
+    """Raise BadInput for a hash of code that ran none of the stored jobs."""
     stored = {path.stem.rpartition("-")[2] for path in folder.glob("*-*.arrows")}
-    if code and code not in stored:
-        raise BadInput(f"accept: {unknown(f'code with results in {folder}', code, stored)}")
+    for code in codes:
+        if code not in stored:
+            raise BadInput(f"accept: {unknown(f'code with results in {folder}', code, stored)}")
 
 
 def begin(

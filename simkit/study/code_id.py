@@ -36,19 +36,25 @@ _OF_RUNS = (
 _OF_C = {None, *sys.builtin_module_names}  # modules without a file that are no cells
 
 
-def code_id(parts: Iterable[object] = ()) -> str:
+def own_classes(parts: Iterable[object]) -> frozenset[type]:
+    """The classes of schemes and methods, and of wrapped methods, that are not part of simkit."""
+    kinds = {type(layer) for part in parts for layer in layers(part)}
+    return frozenset(kind for kind in kinds if ROOT not in (_file(kind) or Path()).parents)
+
+
+def code_id(own: Iterable[type] = ()) -> str:
     """Hash of the code, eight hexadecimal digits, without docstrings, comments and line breaks.
 
     Parameters
     ----------
-    parts
-        Schemes and methods of the run. For those defined outside simkit, the files of their
-        classes, of the base classes and of wrapped methods are hashed too; for those of notebook
-        cells, the code of the class and of the functions, classes and values of other cells that
-        it refers to. If one of these values cannot be compared, the hash is one that never
-        returns, with a warning: no earlier run is reused.
+    own
+        Classes of the run from outside simkit (`own_classes`). The files of these and of their base
+        classes are hashed too; for those of notebook cells, the code of the class and of the
+        functions, classes and values of other cells that it refers to. If one of these values
+        cannot be compared, the hash is one that never returns, with a warning: no earlier run is
+        reused.
     """
-    kinds = {kind for part in parts for layer in layers(part) for kind in type(layer).__mro__}
+    kinds = {base for kind in own for base in kind.__mro__}
     paths = {path for kind in kinds if (path := _file(kind))}
     cells = [kind for kind in kinds if _of_a_cell(kind)]
     outside = tuple(sorted(path for path in paths if ROOT not in path.parents))

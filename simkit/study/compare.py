@@ -8,6 +8,7 @@ import math
 import os
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -323,7 +324,7 @@ def compare(
         finishes last writes the tables. Every part needs the whole sweep, so each also runs jobs
         of the sweep that other parts have not finished.
     accept
-        Hash of other code (a warning names it) whose results are used as well.
+        Hashes of other code (a warning names them), with commas, whose results are used as well.
     hooks
         Functions that are called as the work goes on. By default notebooks show bars, unless
         SIMKIT_PROGRESS is "off".
@@ -348,7 +349,7 @@ def compare(
         grid = dataclasses.replace(grid, fair=True, settings={})
     hooks = hooks or Hooks(notebook_bar("comparing"), notebook_bar("computing features"))
     with _interrupts_explained(Path(out)):
-        work = _Work(grid, Path(out), part, Workers(executor, workers, accept), hooks)
+        work = _Work(grid, Path(out), part, Workers(executor, workers, _codes(accept)), hooks)
         if hooks.planned is not None:
             hooks.planned(work.estimate())
         result = work.run()
@@ -378,7 +379,7 @@ def estimate(
     BadInput
         As `compare` does before it starts.
     """
-    of = Workers(None, workers, accept)
+    of = Workers(None, workers, _codes(accept))
     return _Work(grid, Path(out), part, of, Hooks(), dry=True).estimate()
 
 
@@ -397,6 +398,11 @@ def _interrupts_explained(out: Path) -> Iterator[None]:
         elif kept.jobs:
             text = f"interrupted; {kept} and kept in {out}; the same call or command runs the rest"
         raise KeyboardInterrupt(text) from None
+
+
+def _codes(accept: str) -> tuple[str, ...]:
+    """The hashes of accepted code."""
+    return tuple(filter(None, map(str.strip, accept.split(","))))
 
 
 class _Work:
@@ -424,7 +430,7 @@ class _Work:
         if not dry and any(each.uncomputed for each in self.data.features.values()):
             self.data = open_source(source, data=data, progress=hooks.preparing)
         self.left_out = [left_out(self.data, split) for split in source_of(grid).splits[1:]][-1]
-        job_store.check_code(self.results, workers.accept)
+        job_store.check_codes(self.results, workers.accept)
         by_gpu = len(gpus()) if grid.pictures and not workers.executor else 0
         self.workers = dataclasses.replace(workers, count=workers.count or by_gpu or None)
         self.jobs, self.sweep = jobs(grid, self.data), sweep(grid, self.data)
@@ -632,7 +638,25 @@ class _Work:
             model = data.similarities.get("test")
             named = {} if model is None else model.history.settings
             about["scored_by"] = named.get("model", "a file")
-        return runs.concat(tables, about)
+        return self._in_order(runs.concat(tables, about))
+
+    def _in_order(self, rows: Table) -> Table:
+        """The rows in the order of the grid, whatever their jobs: compared runs first, by draw,
+        scheme, budget and method."""
+        batches = {
+            (one.reference, one.scheme, one.limit.dollars, one.limit.hours): place
+            for place, one in enumerate(label_batches(self.grid))
+        }
+        of_methods = {spec: place for place, spec in enumerate(self.grid.trained)}
+        names = ("reference", "scheme", "budget", "budget_hours", "draw", "method")
+        places = [
+            (reference, draw, batches[reference, *of_batch], of_methods[spec])
+            for reference, *of_batch, draw, spec in zip(
+                *(rows[name].to_pylist() for name in names), strict=True
+            )
+        ]
+        order = sorted(range(len(places)), key=places.__getitem__)
+        return rows.take(np.array(order, np.int64))
 
     def _share(self, every: list[Job]) -> list[Job]:
         """The jobs of this part."""
@@ -644,23 +668,33 @@ class _Work:
 
     def _other_code(self, planned_jobs: list[Job]) -> list[str]:
         """Notes on the use of results of accepted code; warns of unused results of other code."""
-        unfinished = [
-            job.key for job in planned_jobs if not job_store.finished(self.results, job.stem)
-        ]
-        codes, accept = job_store.codes(self.results, unfinished), self.workers.accept
-        if accept in codes:
-            return [f"results of other code ({accept}) are used, as accepted"]
-        if codes:
-            (code, number), *others = codes.most_common()
-            have = "1 job has" if number == 1 else f"{number:,} jobs have"
-            older = ", ".join(f"{other} {count:,}" for other, count in others)
-            more = f"; of {numbered(len(others), 'other code')}: {older}" if others else ""
+        by_code: dict[str, list[Job]] = {}
+        for job in planned_jobs:
+            if not job_store.finished(self.results, job.stem):
+                by_code.setdefault(job.code, []).append(job)
+        accepted, others, have, older = list[str](), list[str](), list[str](), Counter[str]()
+        for of_code in by_code.values():
+            codes = job_store.codes(self.results, [job.key for job in of_code])
+            if used := [code for code in self.workers.accept if code in codes]:
+                accepted += used
+            elif codes:
+                (code, number), *rest = codes.most_common()
+                own = dict.fromkeys(name for job in of_code for name in job.own)
+                of = f" of {listed([*own])}" if own else ""
+                verb = "has" if number == 1 else "have"
+                have.append(f"{numbered(number, 'job')}{of} {verb} results of other code ({code})")
+                others.append(code)
+                older.update(dict(rest))
+        if have:
+            counts = ", ".join(f"{code} {count:,}" for code, count in older.most_common())
+            more = f"; of {numbered(len(older), 'other code')}: {counts}" if older else ""
+            accept = ",".join([*self.workers.accept, *others])
             warnings.warn(
-                f"{have} results of other code ({code}) and will run again; "
-                f"accept {code!r} (--accept {code}) to use these results{more}",
+                f"{listed(have, len(have))} and will run again; accept {accept!r} "
+                f"(--accept {accept}) to use these results{more}",
                 stacklevel=4,
             )
-        return []
+        return [f"results of other code ({code}) are used, as accepted" for code in accepted]
 
     def _swept(self, progress: Progress) -> Finished:
         """The sweep; a part runs its own share first, and then the unfinished jobs of others."""

@@ -27,7 +27,7 @@ from simkit.learn import methods
 from simkit.results.cells import Budget
 from simkit.results.job_store import Result
 from simkit.results.runs import SWEEP
-from simkit.study.code_id import code_id
+from simkit.study.code_id import code_id, own_classes
 from simkit.study.grid import COMPLETE, REFERENCE, Grid, Setting, at_edge
 from simkit.study.sources import ImageTransform, StudyData, StudySource, kind_of, needs_features
 
@@ -165,6 +165,15 @@ class Job:
     def runs(self) -> int:
         """Number of trainings."""
         return len(self.draws) * sum(len(batch.methods) for batch in self.batches)
+
+    @property
+    def own(self) -> list[str]:
+        """Its schemes and methods from outside simkit."""
+        names = dict[str, object]()
+        for batch in self.batches:
+            names[batch.scheme] = schemes.make(batch.scheme)
+            names |= {spec: methods.make(spec) for spec in batch.methods}
+        return [name for name, part in names.items() if own_classes([part])]
 
     @property
     def draw(self) -> int:
@@ -383,18 +392,54 @@ def tried_values(grid: Grid, spec: str) -> dict[str, list[Any]]:
 def _jobs(
     grid: Grid, data: StudyData, ordered: Sequence[LabelBatch], draws: tuple[int, ...]
 ) -> list[Job]:
-    """Jobs of at least `LEAST` seconds of estimated work, so that runs can be trained together.
+    """The jobs of these batches, by draw.
 
-    Batches that probably ask about every image, such as RPA and FPC at any budget, share a job of
-    up to `MOST` seconds, as one stack trains them; draws of less than `LEAST` seconds share a job.
-    The estimate counts operations and measures nothing, so a grid has the same jobs on every
-    machine.
+    Runs with schemes or methods from outside simkit have jobs of their own: an edit of such a class
+    changes the code of its own runs alone, and the jobs of all others are as without it.
     """
-    duration = {batch: seconds(batch, grid, data) for batch in ordered}
+    groups: dict[frozenset[type], list[LabelBatch]] = {}
+    for batch in ordered:
+        for own, batch_of_own in _by_code(batch).items():
+            groups.setdefault(own, []).append(batch_of_own)
+    source, listed, made = source_of(grid), prices(grid.prices), list[Job]()
+    for own, batches in groups.items():
+        duration = {batch: seconds(batch, grid, data) for batch in batches}
+        code, packs = code_id(own), _packs(duration, grid, data)
+        size = draws_per_job(sum(duration.values()), len(draws))
+        made += [
+            Job(source, tuple(pack), draws[start : start + size], grid, listed, data.ids, code)
+            for start in range(0, len(draws), size)
+            for pack in packs
+        ]
+    return sorted(made, key=lambda job: job.draws[0])
+
+
+def _by_code(batch: LabelBatch) -> dict[frozenset[type], LabelBatch]:
+    """The batch divided by the classes from outside simkit that its runs use."""
+    scheme, specs = schemes.make(batch.scheme), dict[frozenset[type], list[str]]()
+    for spec in batch.methods:
+        specs.setdefault(own_classes([scheme, methods.make(spec)]), []).append(spec)
+    divided = {}
+    for own, of_own in specs.items():
+        settings = tuple(filter(None, map(batch.setting, of_own)))
+        divided[own] = dataclasses.replace(batch, methods=tuple(of_own), settings=settings)
+    return divided
+
+
+def _packs(
+    duration: Mapping[LabelBatch, float], grid: Grid, data: StudyData
+) -> list[list[LabelBatch]]:
+    """Batches, with their estimated seconds, in packs of at least `LEAST` seconds, so that runs can
+    be trained together.
+
+    Batches that probably ask about every image, such as RPA and FPC at any budget, share a pack of
+    up to `MOST` seconds, as one stack trains them. The estimate counts operations and measures
+    nothing, so a grid has the same jobs on every machine.
+    """
     every = data.truth("train").shape[0]
     groups: list[list[LabelBatch]] = []
     all_images: list[LabelBatch] | None = None
-    for batch in ordered:
+    for batch in duration:
         if grid.pictures is not None or _asked(batch, grid, data) < every:
             groups.append([batch])
         elif all_images and sum(duration[b] for b in [*all_images, batch]) <= MOST:
@@ -410,14 +455,7 @@ def _jobs(
         enough = sum(duration[batch] for batch in packs[-1]) >= LEAST
     if not enough and len(packs) > 1:  # a small remainder joins the last pack
         packs[-2:] = [packs[-2] + packs[-1]]
-    source, listed = source_of(grid), prices(grid.prices)
-    code = code_id([*map(methods.make, grid.trained), *map(schemes.make, grid.schemes)])
-    size = draws_per_job(sum(duration.values()), len(draws))
-    return [
-        Job(source, tuple(pack), draws[start : start + size], grid, listed, data.ids, code)
-        for start in range(0, len(draws), size)
-        for pack in packs
-    ]
+    return packs
 
 
 def draws_per_job(each: float, draws: int) -> int:

@@ -88,12 +88,12 @@ class Workers:
     count
         Number of local processes; None for one per core.
     accept
-        Hash of other code whose stored results are used.
+        Hashes of other code whose stored results are used.
     """
 
     executor: futures.Executor | None = None
     count: int | None = None
-    accept: str = ""
+    accept: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)
@@ -229,7 +229,7 @@ def _failure(outcome: job_store.Result | Exception, *, local: bool) -> str:
     return sentence(outcome)
 
 
-def stored(jobs: Sequence[Job], folder: Path, accept: str = "") -> Finished:
+def stored(jobs: Sequence[Job], folder: Path, accept: Sequence[str] = ()) -> Finished:
     """Stored results."""
     results = {
         job.key: job_store.load(folder, stem(job, folder, accept), *runs.SCHEMAS) for job in jobs
@@ -237,12 +237,10 @@ def stored(jobs: Sequence[Job], folder: Path, accept: str = "") -> Finished:
     return Finished({key: result for key, result in results.items() if result})
 
 
-def stem(job: Job, folder: Path, accept: str = "") -> str:
-    """The stem of the job's file: its own, or that of the accepted code if only that is stored."""
-    accepted = f"{job.key}-{accept}"
-    if accept and job_store.finished(folder, accepted) and not job_store.finished(folder, job.stem):
-        return accepted
-    return job.stem
+def stem(job: Job, folder: Path, accept: Sequence[str] = ()) -> str:
+    """The stem of the job's file: its own, or that of accepted code if only that is stored."""
+    stems = [job.stem, *(f"{job.key}-{code}" for code in accept)]
+    return next((stem for stem in stems if job_store.finished(folder, stem)), job.stem)
 
 
 class NoWorker(BrokenProcessPool):

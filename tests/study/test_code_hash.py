@@ -17,7 +17,7 @@ import json, os, sys
 from dataclasses import dataclass
 from pathlib import Path
 from simkit.learn import methods
-from simkit.study.code_id import code_id
+from simkit.study.code_id import code_id, own_classes
 import mine
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def take(name, *parts, file="mine.py", old="", new=""):
     path.write_text(before.replace(old, new, 1) if old else before + new)
     if not os.fork():
         try:
-            os.write(write, code_id(parts).encode())
+            os.write(write, code_id(own_classes(parts)).encode())
         finally:
             os._exit(0)
     os.close(write)
@@ -45,7 +45,7 @@ own, an = mine.Mine(), "simkit/learn/methods/assume_negative.py"
 metrics = "simkit/metrics/thresholds.py"
 wrapped = methods.make("an+boostlu")
 object.__setattr__(wrapped, "inner", own)
-code_id([own, Here()])  # files are parsed once, here
+code_id(own_classes([own, Here()]))  # files are parsed once, here
 take("as it is")
 take("again")
 take("docstring", file=an, old='\\"\\"\\"', new='\\"\\"\\"Other words: ')
@@ -130,7 +130,7 @@ class Mine(Method):
 found = {}
 def take(name, old="", new=""):
     exec(compile(FIRST.replace(old, new, 1), f"<{name}>", "exec"), globals())
-    found[name] = code_id([Mine()])
+    found[name] = code_id([Mine])
 take("as it is")
 take("again")
 take("words", "What comes out.", "Other words.")
