@@ -63,12 +63,13 @@ if TYPE_CHECKING:
     from simkit.planning.plan import Plan
 from simkit.planning import pilot as pilots
 from simkit.planning.answers import FILE as ANSWERS
-from simkit.planning.evidence import OF_PROJECT, joined, project_folder
+from simkit.planning.evidence import OF_PROJECT, joined, project_folder, saw_squares
 from simkit.planning.pilot import PilotPlan
 from simkit.quantities import spelled_rates
 from simkit.registry import Positive, Share, build, setting, settle
 from simkit.results.cells import NETWORK
-from simkit.results.runs import read_errors
+from simkit.results.job_store import facts
+from simkit.results.runs import read, read_errors
 from simkit.results.test_split import Errors
 
 FIRST, PICTURES = "order1", "pictures.csv"
@@ -543,12 +544,16 @@ def _network(backbone: str, weights: str) -> list[str]:
     return ["--backbone", backbone, *stated]
 
 
-def _has_network(grid: Path, project: Project) -> bool:
-    """Whether a comparison had the network of the project, which may have been edited since."""
+def _has_network(runs: Path, project: Project) -> bool:
+    """Whether a comparison had the network of the project, which may have been edited since, and
+    whether it saw whole images."""
+    grid = runs / "grid.toml"
     if not grid.is_file():
         return True
     with reading(grid, "a grid (TOML)"):
         values = tomllib.loads(grid.read_text("utf-8"))
+    if (runs / "table.parquet").is_file() and saw_squares(facts(read(runs)), values):
+        return False
     if values.get("features") and not values.get("pictures"):
         return True  # no network computed them
     theirs = {key: getattr(project, key) for key in NETWORK}
@@ -582,7 +587,7 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
         runs.append(str(folder / "runs" / grid.stem.removeprefix("grid-")))
         table = Path(runs[-1]) / "table.csv"  # older than the labels if questions were asked again
         known = table.exists() and table.relative_to(folder).as_posix() in current
-        if not known or not _has_network(table.with_name("grid.toml"), project):
+        if not known or not _has_network(table.parent, project):
             if states[0].order.exhausted(states[0].joined):
                 runs = []  # all is labelled, so that a comparison could recommend no purchase
                 break

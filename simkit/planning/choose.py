@@ -800,6 +800,7 @@ class Trust:
             (2 * evidence.stand_in_backbone,
              "the features come from scenes-net, a small network trained on drawings; compare "
              "again with a backbone for photographs", ""),
+            (bool(evidence.squares), evidence.earlier_features, ""),
             (small + (small and test.uncertain >= 5),
              f"mAP is uncertain by ±{test.uncertain:.1f} points on the pilot's "
              f"{numbered(test.images or 0, 'test image')}", ""),

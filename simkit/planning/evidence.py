@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
+from shlex import join
 from typing import Any
 
 import numpy as np
@@ -292,6 +293,8 @@ class Evidence:
         Classes that mAP leaves out, because no test image shows them, or all do.
     answers
         In a project, the number of questions by split and by the number of their answers.
+    squares
+        The folder of runs whose network saw the central squares of images; "" if none has such.
     """
 
     folders: tuple[str, ...]
@@ -312,6 +315,7 @@ class Evidence:
     levels: Mapping[str, Mapping[Errors, Array]] = field(default_factory=dict)
     unscored: tuple[str, ...] = ()
     answers: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    squares: str = ""
 
     @staticmethod
     def of(*folders: Folder, errors: Errors | None = None) -> Evidence:
@@ -365,6 +369,7 @@ class Evidence:
             unscored=tuple(names[c] for c in sorted({*read[0].leaves} - {*pool.scored.tolist()})),
             ids={**read[0].ids, "runs": content_id(*sorted(texts))}
             | ({} if pool.machine is None else {"scores": content_id("scores", pool.machine)}),
+            squares=next((one.folder for one in read if one.squares), ""),
             zero_shot=None if about.get("zero_shot") is None or about.get("zero_shot_over")
             else (float(about["zero_shot"]), str(about.get("scored_by"))),
         )  # fmt: skip
@@ -395,11 +400,28 @@ class Evidence:
         return next((key for key in wanted if key in self.complete), next(iter(self.complete)))
 
     @property
+    def earlier_features(self) -> str:
+        """That a network saw central squares of images, and the mend; "" if none did."""
+        if not self.squares:
+            return ""
+        words = ["simkit", "compare", str(Path(self.squares) / "grid.toml"), "--out", self.squares]
+        return (
+            f"the runs in {self.squares} are of an earlier version of simkit, in which networks "
+            "saw the central squares of images, not whole ones; compare again: " + join(words)
+        )
+
+    @property
     def stand_in_backbone(self) -> bool:
         """Whether features of other data come from the network for `scenes`."""
         precomputed = _precomputed(self.grid) or self.grid.get("pictures")
         of_scenes = self.grid.get("backbone", "scenes-net") == "scenes-net"
         return of_scenes and not _drawn(self.grid) and not precomputed
+
+
+def saw_squares(facts: Mapping[str, Any], grid: Mapping[str, Any]) -> bool:
+    """Whether the network of a comparison saw the central squares of images, as in earlier
+    versions, which did not record it; it sees whole images now. Drawn images are square."""
+    return "fit" not in facts and not _precomputed(grid) and not _drawn(grid)
 
 
 def _precomputed(grid: Mapping[str, Any]) -> bool:
@@ -423,6 +445,11 @@ class _Folder:
     @property
     def ids(self) -> dict[str, str]:
         return {name: str(self.table[f"{name}_id"].iat[0]) for name in ("truth", "test")}
+
+    @property
+    def squares(self) -> bool:
+        """As `saw_squares`."""
+        return saw_squares(self.table.attrs, self.grid)
 
     @property
     def leaves(self) -> list[int]:
@@ -462,6 +489,7 @@ def _check_alike(one: _Folder, other: _Folder) -> None:
         {
             "classes": class_names(part.table), "images to label": part.ids["truth"],
             "test splits": part.ids["test"],
+            "parts of images that the network saw (see `simkit compare`)": part.squares,
             **{f"{name} in their grids": part.grid.get(name) for name in _TRAINED_ALIKE},
             # With own features earlier versions wrote the default network.
             **({"backbone in their grids": ""} if _precomputed(part.grid) else {}),

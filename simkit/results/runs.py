@@ -322,7 +322,9 @@ def concat(parts: Sequence[pa.Table], facts: Mapping[str, Any] = MappingProxyTyp
         `method_facts.written` returns them; test_images, test_present and test_absent, counts of
         the test split (see `TestSplit.of`); compared, a line on the data, features and settings;
         schemes, those of the grid, with or without runs; assumes, a sentence for each scheme that
-        assumes a machine; paid, the price list and how annotators err.
+        assumes a machine; paid, the price list and how annotators err; fit, the part of an image
+        that the network saw, unless features were given (earlier versions, without it: central
+        squares).
     """
     facts = {"classes": (), "leaves": (), "failures": (), "planned": 0} | dict(facts)
     rows = pa.concat_tables(parts or [SCHEMA.empty_table()])

@@ -29,6 +29,7 @@ from simkit.annotate.prices import prices as price_list
 from simkit.annotate.simulate import how_many
 from simkit.cache import cache_folder
 from simkit.data.leaks import open_checked
+from simkit.embed.decoding import FIT
 from simkit.errors import BadInput
 from simkit.files import toml_lines
 from simkit.history import versions
@@ -444,6 +445,8 @@ class _Work:
             "schemes": tuple(grid.schemes),
             "tried": json.dumps({spec: tried_values(grid, spec) for spec in grid.trained}),
         }
+        if grid.pictures is not None or not grid.features:
+            self.about["fit"] = FIT
         # Pictures of the work in progress; parts write none, as they would overwrite each other's.
         self.draws_shown = 0
         alone = self.part is None and not (folder / "table.parquet").exists()

@@ -231,6 +231,9 @@ def _trained(
             f"here for the images of {order.folder}; train and score a model yourself, and give "
             "its mAP as --measured"
         )
+    if evidence.squares:
+        raise BadInput(f"{evidence.earlier_features} (or give the mAP of a model of your own, "
+                       "trained on the same part of images, as --measured)")  # fmt: skip
     file = order.folder / SCORED
     write_data(order, file, str(grid["data"]))
     trained = evidence.trained_as[pair]

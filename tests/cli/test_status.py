@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import tomllib
 from math import isnan
 from pathlib import Path
@@ -20,6 +21,7 @@ from simkit.orders.order import Order, effort_of
 from simkit.orders.project import Project
 from simkit.study.grid import Grid
 from tests.cli.test_quickstart import photographs, richer, start
+from tests.planning import planted
 
 
 def answers(file: str, order: Order, *, share: float = 1.0, worker: str = "ann") -> Path:
@@ -196,6 +198,10 @@ def test_a_pilot_is_compared_and_then_planned_with(shell, tmp_path) -> None:
     project.write_text(settings)  # of another network than the comparison
     assert shell("status", "project", "--json").json["next"] == compare
     (runs / "grid.toml").write_text(Grid.load(grid).to_toml())
+    earlier = planted.write(tmp_path / "earlier", planted.data(tmp_path / "data", 30), fit=None)
+    shutil.move(earlier / "table.parquet", runs)  # on central squares of the images
+    assert shell("status", "project", "--json").json["next"] == compare
+    (runs / "table.parquet").unlink()
     rest = f"{50 - facts['spent']:.2f}"
     step = shell("status", "project", "--json").json["next"]
     command = f"simkit plan project/runs/1 --budget {rest} --images 440"

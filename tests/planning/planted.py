@@ -95,11 +95,12 @@ def added(errors, level):
 
 def write(folder, spec, *, schemes=SCHEMES, methods=("an", "ll-r"), shares=(0.04, 0.1, 0.25, 0.6),
           draws=4, reference=True, noise=0.004, listed=PRICES, finished=1.0, named=None,
-          wrong=(0.0, 0.0), levels=(), **fields):  # fmt: skip
+          wrong=(0.0, 0.0), levels=(), fit="whole", **fields):  # fmt: skip
     """Leave what `simkit compare` would leave; shares: of the price of complete labels. finished:
     the share of the rows that are there; below 1 the comparison is under way. named: other
     names of methods. wrong: the error rates of the data's labels, which cost AP; levels: rates in
-    addition, at which the references are trained as well."""
+    addition, at which the references are trained as well. fit: the part of images that the network
+    saw; None: not recorded."""
     truth = datasets.open(spec).truth["train"]
     whole = cost(simulate(truth, "full-subset"), prices(listed)).dollars
     budgets = tuple(round(share * whole, 2) for share in shares)
@@ -140,6 +141,7 @@ def write(folder, spec, *, schemes=SCHEMES, methods=("an", "ll-r"), shares=(0.04
         "classes": classes, "leaves": list(range(len(classes))), "test_images": test.shape[0],
         "methods": method_facts.written(grid.trained), "test_present": test.counts.tolist(),
         "test_absent": (test.shape[0] - test.counts).tolist(),
+        **({} if fit is None else {"fit": fit}),
     }  # fmt: skip
     if finished < 1:
         keys = [f"{place:016x}" for place in range(10)]

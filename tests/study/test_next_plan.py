@@ -107,6 +107,29 @@ def test_further_answers_cost_what_their_order_costs(tmp_path):
     assert len(order.rounds[1].table) == plan.evidence.received.answers[1]
 
 
+def test_runs_on_central_squares_are_no_pilot_of_a_model_of_whole_images(tmp_path):
+    """Earlier versions recorded no part of the images; given features are of no network."""
+    spec, folder = planted.data(tmp_path / "data", 400), tmp_path / "order1"
+    old, given = tmp_path / "old runs", tmp_path / "given"
+    planted.write(old, spec, fit=None)
+    planted.write(given, spec, fit=None, features={"train": "a.npz", "test": "b.npz"})
+    words = ["order", "--data", spec, "--scheme", "rpa(keep=0.5)", "--to", "csv"]
+    assert code([*words, "--out", str(folder)]) == 0
+    order = Order.read(folder)
+    truth = simkit.data.open(spec).truth["train"]
+    keep(order, checked(order, rows(order, truth, "ann", wrong=0.1)).answers)
+    mend = f"compare again: simkit compare '{old}/grid.toml' --out '{old}'"
+    with pytest.raises(BadInput, match="central squares") as error:
+        plan_next(folder, old, 50, images=400)
+    assert mend in str(error.value) and "--measured" in str(error.value)
+    for plan in (plan_next(folder, old, 50, measured=40, images=400),
+                 simkit.plan(old, 50, images=400)):  # fmt: skip
+        assert mend in " ".join(plan.trust.reasons)
+    assert "central" not in " ".join(simkit.plan(given, 50, images=400).trust.reasons)
+    with pytest.raises(BadInput, match="different parts of images"):
+        simkit.plan([old, planted.write(tmp_path / "new", spec)], 50)
+
+
 def test_the_plan_has_annotators_who_err_as_those_of_the_order(tmp_path):
     spec, folder = planted.data(tmp_path / "data", 400), tmp_path / "order1"
     erring = {"habits": {"miss": 0.1, "false_alarm": 0.1, "workers": 3}}
