@@ -746,7 +746,6 @@ def joined(errors: Errors | None, answers: int, *folders: Folder) -> Errors | No
     return miss, false_alarm
 
 
-@lru_cache(maxsize=8)
 def _data(spec: str) -> Dataset | None:
     from simkit import data as datasets
 

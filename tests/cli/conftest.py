@@ -29,6 +29,7 @@ def piped(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)  # as `piped`, for tests of other folders
 
     def call(words: str = "", *arguments: object) -> Done:
         capsys.readouterr()

@@ -16,7 +16,6 @@ from simkit.annotate.prices import prices
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
 from simkit.metrics.ap import LabelCounts
-from simkit.planning import evidence
 from simkit.planning.costs import Staff, count
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import Evidence, Received
@@ -563,7 +562,6 @@ def test_moved_data_lowers_trust_and_nothing_else_changes(tmp_path):
     before = plan(folder, 100, images=400, prices="openimages")
     for file in (tmp_path / "data").iterdir():
         file.unlink()
-    evidence._data.cache_clear()
     made = plan(folder, 100, images=400, prices="openimages")
     assert made.evidence.test == before.evidence.test and made.evidence.test.small
     assert made.trust.grade != "high" and "cannot be opened" in made.text(width=10_000)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from simkit.errors import BadInput
-from simkit.planning import evidence
 from simkit.planning.evidence import Evidence, Received, project_folder
 from simkit.planning.plan import plan
 from simkit.results.report import points
@@ -188,7 +187,6 @@ def test_a_moved_project_plans_the_same(tmp_path):
     assert {name: after.to_json()[name] for name in same} == {name: before[name] for name in same}
     # Other data of the same name are not taken for those of the runs.
     shutil.rmtree(moved / "data")
-    evidence._data.cache_clear()
     planted.data(moved / "data", POOL, test=60, seed=3)
     lost = plan(moved / "runs" / "1", 100, images=IMAGES, prices="openimages")
     assert after.evidence.pool.opened and not lost.evidence.pool.opened

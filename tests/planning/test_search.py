@@ -13,7 +13,6 @@ from simkit.annotate.prices import prices
 from simkit.annotate.similarities import PILOT_SCORES, PROJECT_SCORES, PilotScores, write_scores
 from simkit.errors import BadInput
 from simkit.history import History
-from simkit.planning import evidence
 from simkit.planning.costs import count
 from simkit.planning.curves import EASY
 from simkit.planning.evidence import OF_PROJECT, Evidence, LabelOption
@@ -65,7 +64,6 @@ def test_a_search_costs_what_the_pilots_own_model_makes_people_look_at(runs, rig
     pool = Evidence.of(runs).pool
     assert looks(FPC, pool, 3) == pytest.approx(3 * right)
     # Without the data: their labels lie beside the scores.
-    evidence._data.cache_clear()
     for file in (runs.parent / "data").iterdir():
         file.unlink()
     alone = Evidence.of(runs).pool
