@@ -1,7 +1,7 @@
 """Which code made a run: a hash that changes when its numbers may.
 
-simkit itself and classes of other files count by their files; classes of notebook cells, and what
-they refer to, by their compiled code.
+simkit itself counts by its files; classes of other files by those parts of them that they may
+depend on; classes of notebook cells, and what they refer to, by their compiled code.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ _OF_RUNS = (
     "embed/**/*.py", "learn/**/*.py",
     *(f"study/{name}.py" for name in ("code_id", "grid", "jobs", "sources", "worker")),
 )  # fmt: skip
+_LOOKED_UP = {"globals", "vars", "eval", "exec", "__subclasses__", "__init_subclass__"}
+_IMPORTS = ast.Import, ast.ImportFrom
+_DEFINITIONS = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
 _OF_C = {None, *sys.builtin_module_names}  # modules without a file that are no cells
 
 
@@ -48,30 +51,34 @@ def code_id(own: Iterable[type] = ()) -> str:
     Parameters
     ----------
     own
-        Classes of the run from outside simkit (`own_classes`). The files of these and of their base
-        classes are hashed too; for those of notebook cells, the code of the class and of the
-        functions, classes and values of other cells that it refers to. If one of these values
-        cannot be compared, the hash is one that never returns, with a warning: no earlier run is
-        reused.
+        Classes of the run from outside simkit (`own_classes`). Of these and of their base classes,
+        those parts of their files count that they may depend on; for classes of notebook cells, the
+        code of the class and of the functions, classes and values of other cells that it refers to.
+        If one of these values cannot be compared, the hash is one that never returns, with a
+        warning: no earlier run is reused.
     """
     kinds = {base for kind in own for base in kind.__mro__}
-    paths = {path for kind in kinds if (path := _file(kind))}
-    cells = [kind for kind in kinds if _of_a_cell(kind)]
-    outside = tuple(sorted(path for path in paths if ROOT not in path.parents))
-    return _code_id(outside, _described(cells) if cells else "")
-
-
-@cache
-def _code_id(outside: tuple[Path, ...], cells: str) -> str:
-    digest = hashlib.sha256(cells.encode())
-    for path in [*sorted(file for part in _OF_RUNS for file in ROOT.glob(part)), *outside]:
+    cells, outside = [kind for kind in kinds if _of_a_cell(kind)], dict[Path, set[str]]()
+    for kind in kinds:
+        path, package = _file(kind), kind.__module__.partition(".")[0]
+        if path and ROOT not in path.parents and package not in sys.stdlib_module_names:
+            outside.setdefault(path, set()).add(kind.__qualname__.partition(".")[0])
+    digest = hashlib.sha256((_described(cells) if cells else "").encode())
+    for path in sorted(file for part in _OF_RUNS for file in ROOT.glob(part)):
         digest.update(f"{path.name}\n{_source(path.read_bytes())}\n".encode())
+    for path, names in sorted(outside.items()):
+        source = _needed(path.read_bytes(), frozenset(names))
+        digest.update(f"{path.name}\n{source}\n".encode())
     return digest.hexdigest()[:8]
 
 
 @cache  # parsing all files takes a second
 def _source(text: bytes) -> str:
     """The code without docstrings and comments."""
+    return ast.unparse(_parsed(text))
+
+
+def _parsed(text: bytes) -> ast.Module:
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body:
@@ -79,7 +86,64 @@ def _source(text: bytes) -> str:
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
                 if isinstance(first.value.value, str):
                     node.body[0] = ast.Pass()
-    return ast.unparse(tree)
+    return tree
+
+
+@cache
+def _needed(text: bytes, names: frozenset[str]) -> str:
+    """The statements of a file that its classes with these names may depend on.
+
+    These are the definitions of all names that they mention, directly or not; other statements, and
+    decorators, that may change what such a name stands for; and statements about no name of the
+    file. The whole file counts if names may be looked up in another way.
+    """
+    tree, uses = _parsed(text), dict[str, set[str]]()
+    for node in tree.body:
+        for name in () if isinstance(node, _IMPORTS) else _bound(node):
+            uses.setdefault(name, set()).update(_names(node))
+    if not names <= uses.keys() or _names(tree) & _LOOKED_UP:
+        return ast.unparse(tree)
+    needed, left = set(names), {node: _concerned(node, uses) for node in tree.body}
+    while more := [node for node, of in left.items() if not of or of & needed]:
+        for node in more:
+            needed |= _names(node)
+            del left[node]
+    return "\n".join(ast.unparse(node) for node in tree.body if node not in left)
+
+
+def _concerned(node: ast.stmt, uses: Mapping[str, set[str]]) -> set[str]:
+    """The names that a statement binds or may change; empty: it may change anything.
+
+    uses: for each name that the file defines, the names in its definitions.
+    """
+    bound = _bound(node)
+    if isinstance(node, _IMPORTS):
+        return bound - {"*"}
+    within = node.decorator_list if isinstance(node, _DEFINITIONS) else [node]
+    found = {name for part in within for name in _names(part)} & uses.keys()
+    while more := {name for one in found for name in uses[one]} & uses.keys() - found:
+        found |= more
+    return bound | found
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    """The names that a statement of a file binds."""
+    if isinstance(node, _DEFINITIONS):
+        return {node.name}
+    parts = (one for one in ast.walk(node) if isinstance(one, (*_DEFINITIONS, ast.Name, ast.alias)))
+    return {_name(one) for one in parts if not isinstance(getattr(one, "ctx", None), ast.Load)}
+
+
+def _names(tree: ast.AST) -> set[str]:
+    """The names in some code, and texts that may be names."""
+    return {_name(node) for node in ast.walk(tree)}
+
+
+def _name(node: Any) -> str:
+    if isinstance(node, ast.alias):
+        return node.asname or node.name.partition(".")[0]
+    values = (getattr(node, field, "") for field in ("id", "attr", "name", "value"))
+    return next((value for value in values if value and isinstance(value, str)), "")
 
 
 def _file(item: Any) -> Path | None:

@@ -294,7 +294,7 @@ def compare(
     executor: Executor | None = None,
     workers: int | None = None,
     part: str | None = None,
-    accept: str = "",
+    accept: str | None = None,
     hooks: Hooks | None = None,
 ) -> Comparison:
     """Run the comparison of a grid and write its results to the folder `out`.
@@ -369,7 +369,7 @@ def estimate(
     out: str | os.PathLike[str],
     workers: int | None = None,
     part: str | None = None,
-    accept: str = "",
+    accept: str | None = None,
 ) -> Estimate:
     """The work that `compare` would do with the same arguments; nothing is written to `out`.
 
@@ -401,9 +401,9 @@ def _interrupts_explained(out: Path) -> Iterator[None]:
         raise KeyboardInterrupt(text) from None
 
 
-def _codes(accept: str) -> tuple[str, ...]:
+def _codes(accept: str | None) -> tuple[str, ...]:
     """The hashes of accepted code."""
-    return tuple(filter(None, map(str.strip, accept.split(","))))
+    return tuple(filter(None, map(str.strip, (accept or "").split(","))))
 
 
 class _Work:

@@ -41,7 +41,7 @@ def take(name, *parts, file="mine.py", old="", new=""):
     os.wait()
     path.write_text(before)
 
-own, an = mine.Mine(), "simkit/learn/methods/assume_negative.py"
+own, another, an = mine.Mine(), mine.Another(), "simkit/learn/methods/assume_negative.py"
 metrics = "simkit/metrics/thresholds.py"
 wrapped = methods.make("an+boostlu")
 object.__setattr__(wrapped, "inner", own)
@@ -56,6 +56,16 @@ take("the shell", file="simkit/cli/main.py", new="ONE = 1\\n")
 take("outside", own)
 take("outside, docstring", own, old="What it is", new="Other")
 take("outside, code", own, old="1.0", new="2.0")
+take("outside, helper", own, old="x + 1", new="x + 2")
+take("outside, value of a helper", own, old="{'a': 1}", new="{'a': 2}")
+take("outside, table", own, old="x * 1", new="x * 2")
+take("outside, for all", own, old="16", new="32")
+take("outside, another class", own, old="5.0", new="6.0")
+take("outside, another function", own, old="x - 1", new="x - 2")
+take("another", another)
+take("another, code", another, old="5.0", new="6.0")
+take("another, helper", another, old="x + 1", new="x + 2")
+take("looked up, another class", own, old="= 5.0", new="= eval('5.0')")
 take("wrapped", wrapped)
 take("wrapped, code", wrapped, old="1.0", new="2.0")
 take("script", Here())
@@ -63,13 +73,44 @@ print(json.dumps(found))
 """
 MINE = '''
 from dataclasses import dataclass
+import torch
 from simkit.learn.methods import Method
+
+VALUES, TABLE = {'a': 1}, {}
+
+def listed(function):
+    TABLE[function.__name__] = function
+    return function
+
+@listed
+def entry(x):
+    return x * 1
+
+def shift(x):
+    return x + 1 if VALUES else x
 
 @dataclass(frozen=True)
 class Mine(Method):
     """What it is."""
     name = "mine"
     scale: float = 1.0
+
+    def loss(self, batch, out, state):
+        return TABLE["entry"](shift(out))
+
+def other(x):
+    return x - 1
+
+@dataclass(frozen=True)
+class Another(Method):
+    name = "another"
+    weight: float = 5.0
+
+    def loss(self, batch, out, state):
+        return other(out)
+
+torch.set_printoptions(linewidth=16)
+runs = other(3)
 '''
 
 
@@ -101,6 +142,12 @@ def test_code_changes_the_hash_and_words_do_not(hashes):
 
 def test_a_method_of_another_module_counts_in(hashes):
     assert hashes["outside"] == hashes["outside, docstring"] != hashes["outside, code"]
+    for what in ("helper", "value of a helper", "table", "for all"):
+        assert hashes[f"outside, {what}"] != hashes["outside"], what
+    for what in ("another class", "another function"):
+        assert hashes[f"outside, {what}"] == hashes["outside"], what
+    assert hashes["another"] == hashes["another, helper"] != hashes["another, code"]
+    assert hashes["looked up, another class"] != hashes["outside"]  # the whole file counts
     assert hashes["wrapped"] == hashes["outside"]  # the wrapper is simkit's own
     assert hashes["wrapped, code"] == hashes["outside, code"]
 

@@ -1,10 +1,13 @@
 """A comparison from grid to files: resumed, widened, shared, tuned, failing, interrupted."""
 
 import dataclasses
+import importlib
 import json
 import re
 import shutil
+import sys
 import tomllib
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -14,7 +17,9 @@ import torch
 
 import simkit
 from simkit import methods
+from simkit.annotate.schemes import schemes as SCHEMES
 from simkit.errors import BadInput
+from simkit.learn.method import methods as METHODS
 from simkit.results import job_store, result_tables, runs
 from simkit.results.runs import describe
 from simkit.study import compare as module
@@ -390,6 +395,116 @@ def test_results_of_other_code_are_said_and_kept_where_they_are_accepted(tiny, t
             compare(grid, out=one, workers=1, accept="00c0de0")  # nothing is run by mistake
     with pytest.raises(BadInput, match="accept: no code"):
         compare(tiny(), out=tmp_path / "new", workers=1, accept="00c0de00")
+
+
+OWN = """
+from typing import ClassVar
+from simkit import methods, schemes
+from simkit.learn.losses import bce
+
+def damped(values):
+    return 0.5 * values
+
+class Own(methods.Method):
+    title: ClassVar[str] = "Own"
+    source: ClassVar[str] = "ours"
+
+@methods.register
+class Damped(Own):
+    name: ClassVar[str] = "damped"
+    def loss(self, batch, out, state):
+        return damped(bce(out.logits, batch.labels == 1)).mean((-2, -1))
+
+@methods.register
+class Doubled(Own):
+    name: ClassVar[str] = "doubled"
+    def loss(self, batch, out, state):
+        return 2 * bce(out.logits, batch.labels == 1).mean((-2, -1))
+
+@schemes.register
+class First(schemes.Scheme):
+    name: ClassVar[str] = "first"
+    title: ClassVar[str] = "First"
+    source: ClassVar[str] = "ours"
+    amount: ClassVar[str | None] = None
+    def ask(self, crowd, chance):
+        crowd.sweep(crowd.images[:30])
+    def largest(self, images, classes):
+        return classes
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A module with two methods and a scheme; called with texts, it is edited and loaded again."""
+    for registry in (METHODS, SCHEMES):
+        registry.names()  # loads all
+        monkeypatch.setattr(registry, "_found", dict(registry._found))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    file = tmp_path / "ownparts.py"
+
+    def edited(old="", new=""):
+        text = file.read_text() if file.exists() else OWN
+        assert old in text
+        file.write_text(text.replace(old, new, 1))
+        sys.modules.pop("ownparts", None)
+        importlib.invalidate_caches()
+        importlib.import_module("ownparts")
+
+    edited()
+    yield edited
+    del sys.modules["ownparts"]
+
+
+@pytest.mark.parametrize("fair", [False, True])
+def test_an_edit_repeats_the_runs_of_the_edited_class_alone(tiny, tmp_path, undrawn, own, fair):
+    out, plain = tmp_path / "runs", tiny(methods=["an", "ll-r"], draws=2, fair=fair)
+    grid = dataclasses.replace(
+        plain,
+        schemes=("first", *plain.schemes),
+        methods=("an", "damped", "ll-r", "doubled"),
+    )
+
+    def trained(grid, **how):
+        """The number of trainings of a comparison by scheme and method, and the results."""
+        before, seen = {*out.glob("bundles/*")}, []
+        result = compare(grid, out=out, workers=1, hooks=Hooks(watch(seen)), **how)
+        made = [
+            job_store.load(p.parent, p.stem, runs.SCHEMA) for p in {*out.glob("bundles/*")} - before
+        ]
+        counts = Counter(
+            (row["scheme"], row["method"]) for each in made for row in each.table.to_pylist()
+        )
+        assert fair or seen[-1][0] - seen[0][0] == counts.total()  # else after the sweep's
+        return counts, result
+
+    trained(plain)
+    whole, first = trained(dataclasses.replace(plain, methods=("an", "damped", "ll-r")))
+    assert {method for _, method in whole} == {"damped"}  # published ones were there already
+    whole, first = trained(grid)
+    assert {("first", "an"), ("rpa(keep=0.5)", "doubled")} <= whole.keys()
+    assert ("rpa(keep=0.5)", "damped") not in whole
+    order = first.table[["draw", "scheme", "method"]].apply(tuple, axis=1).tolist()
+    assert order == [(d, s, m) for d in range(2) for s in grid.schemes for m in grid.methods]
+    own("0.5 * values", "0.4 * values")  # in a function that the method uses
+    with pytest.warns(UserWarning, match=r"\d jobs? .*of damped ha.* results of other code \("):
+        counts, _ = trained(grid)
+    assert counts.keys() == {(scheme, "damped") for scheme in grid.schemes}
+    own("crowd.images[:30]", "crowd.images[:20]")
+    with pytest.warns(UserWarning, match="of first"):
+        counts, changed = trained(grid)
+    assert counts.keys() == {("first", spec) for spec in grid.methods}
+    own("0.4 * values", "0.3 * values")
+    own("crowd.images[:20]", "crowd.images[:10]")
+    codes = {json.loads(text)["code"] for text in changed.table["environment"]}
+    counts, kept = trained(grid, accept=", ".join(codes))
+    assert not counts and repeatable(kept) == repeatable(changed)
+    assert len(codes) == 6 and sum("as accepted" in note for note in kept.notes) > 2
+    own("0.3 * values", "0.5 * values")
+    own("crowd.images[:10]", "crowd.images[:30]")
+    counts, back = trained(grid)
+    assert not counts and repeatable(back) == repeatable(first)
 
 
 @pytest.fixture
