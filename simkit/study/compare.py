@@ -55,7 +55,17 @@ from simkit.study.jobs import (
     tried_at,
     tried_values,
 )  # fmt: skip
-from simkit.study.scheduler import Finished, Part, Workers, finish, gpus, stem, stored
+from simkit.study.scheduler import (
+    Finished,
+    Part,
+    Workers,
+    check_classes,
+    finish,
+    gpus,
+    runs_here,
+    stem,
+    stored,
+)  # fmt: skip
 from simkit.study.sources import StudyData, kind_of, open_source
 from simkit.study.worker import (
     Scored,
@@ -428,6 +438,9 @@ class _Work:
         self.data = open_source(source, data=data, wanted=none, progress=hooks.preparing)
         check(grid, self.data)
         self._check_purchases()
+        if not dry:
+            parts = [*map(schemes.make, grid.schemes), *map(methods.make, grid.trained)]
+            check_classes(parts, workers)
         if not dry and any(each.uncomputed for each in self.data.features.values()):
             self.data = open_source(source, data=data, progress=hooks.preparing)
         self.left_out = [left_out(self.data, split) for split in source_of(grid).splits[1:]][-1]
@@ -500,12 +513,13 @@ class _Work:
         )  # fmt: skip
         share = [*self._share(self.sweep), *self._share(planned_jobs)]
         unfinished = left(share)
-        each = [
-            len(job.draws) * sum(seconds(batch, grid, self.data) for batch in job.batches)
-            for job in unfinished
-        ]
-        # The number of workers of other executors is unknown.
+        each, alone = list[float](), 0.0  # seconds of jobs, and of those that share no time
         executor = self.workers.executor
+        for job in unfinished:
+            took = len(job.draws) * sum(seconds(batch, grid, self.data) for batch in job.batches)
+            each.append(took)
+            alone += took if executor is None and runs_here(job) else 0.0
+        # The number of workers of other executors is unknown.
         others = getattr(executor, "workers", 1) if executor else usable_cores()
         workers = self.workers.count or others
         busy = min(workers, len(unfinished)) or 1
@@ -522,7 +536,7 @@ class _Work:
             jobs=len(share),
             finished=len(share) - len(unfinished),
             hours=sum(each) / 3600,
-            minutes=max(sum(each) / busy, *each, 0.0) / 60,
+            minutes=max((sum(each) - alone) / busy + alone, *each, 0.0) / 60,
             workers=workers,
             memory_mb=(peak_memory() or 0.0) + self._largest_stack(unfinished) / 2**20,
             **self._features(),

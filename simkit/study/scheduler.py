@@ -16,12 +16,13 @@ import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from multiprocessing.sharedctypes import RawArray
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,6 +35,9 @@ from simkit.history import versions
 from simkit.progress import Progress, usable_cores
 from simkit.quantities import numbered
 from simkit.results import job_store, runs
+from simkit.results.cells import listed
+from simkit.study import known_classes
+from simkit.study.code_id import own_classes
 from simkit.study.jobs import Job
 from simkit.study.worker import run, sentence
 
@@ -124,7 +128,8 @@ def finish(
 ) -> Finished:  # fmt: skip
     """Run the unfinished jobs and store each result as its job ends.
 
-    Local processes keep the finished stacks of their job until then; nothing else writes.
+    Local processes keep the finished stacks of their job until then; nothing else writes. Jobs with
+    classes that local processes do not know run last, in this process.
 
     Parameters
     ----------
@@ -134,17 +139,24 @@ def finish(
         Called after every job but the last.
     """
     finished = stored(jobs, folder, workers.accept)
-    unfinished = finished.without(jobs)
     local = workers.executor is None  # others may see no such folder
+    away, here = list[Job](), list[Job]()
+    for job in finished.without(jobs):
+        (here if local and runs_here(job) else away).append(job)
+    unfinished = [*away, *here]
     trained = [_trained(job, folder) if local else 0 for job in unfinished]
     count = _Count(jobs, unfinished, trained, progress)
     places = {job.key: place for place, job in enumerate(unfinished)}
     work: Callable[..., job_store.Result] = run
     if local:
         work = partial(_run, folder=folder, places=places)
-    for job, outcome in outcomes(
-        work, unfinished, executor=workers.executor, workers=workers.count, told=count.under_way
-    ):
+    modules = known_classes.modules(kind for job in away for kind in known_classes.of_job(job))
+    others = outcomes(
+        partial(known_classes.importing, modules, work), away,
+        executor=workers.executor, workers=workers.count, told=count.under_way,
+    )  # fmt: skip
+    own = outcomes(work, here, workers=1, told=count.under_way)
+    for job, outcome in chain(others, own):
         if failure := _failure(outcome, local=local):
             finished.failures[job.key] = failure
         elif isinstance(outcome, job_store.Result):
@@ -156,6 +168,38 @@ def finish(
         if count.ended(places[job.key]):
             between()
     return finished
+
+
+def runs_here(job: Job) -> bool:
+    """Whether local processes do not know classes of a job, so that it runs in this one."""
+    return bool(known_classes.unknown_elsewhere(known_classes.of_job(job)))
+
+
+def check_classes(parts: Iterable[object], workers: Workers) -> None:
+    """A note on schemes and methods that are unknown to local processes.
+
+    Raises
+    ------
+    BadInput
+        If the workers of an executor do not know them.
+    """
+    own = own_classes(parts)
+    if workers.executor is not None and own:
+        wanted = known_classes.modules(own), known_classes.names(own)
+        for _, lacking in outcomes(known_classes.lacking, [wanted], executor=workers.executor):
+            if lacking and not isinstance(lacking, Exception):
+                raise BadInput(
+                    f"the workers do not know {listed(lacking, len(lacking))}; put the class into "
+                    "a module that they can import, such as one of an installed package"
+                )
+    elif workers.executor is None and (workers.count or usable_cores()) > 1:
+        if unknown := known_classes.names(known_classes.unknown_elsewhere(own)):
+            warnings.warn(
+                f"runs with {listed(unknown, len(unknown))} are trained in this process, one after "
+                "another: other processes do not know classes of notebook cells or sessions; "
+                "in a module that you import they are trained by all workers",
+                stacklevel=5,
+            )
 
 
 class _Count:

@@ -3,12 +3,14 @@
 import dataclasses
 import importlib
 import json
+import multiprocessing
 import re
 import shutil
 import sys
 import tomllib
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -24,7 +26,7 @@ from simkit.results import job_store, result_tables, runs
 from simkit.results.runs import describe
 from simkit.study import compare as module
 from simkit.study import jobs, scheduler, worker
-from simkit.study.compare import Hooks, compare
+from simkit.study.compare import Hooks, compare, estimate
 from simkit.study.grid import Grid
 from simkit.study.jobs import choose
 from simkit.study.scheduler import Finished
@@ -455,6 +457,33 @@ def own(tmp_path, monkeypatch):
     edited()
     yield edited
     del sys.modules["ownparts"]
+
+
+def test_classes_of_cells_run_in_this_process_and_those_of_modules_in_all(
+    tiny, tmp_path, undrawn, own
+):
+    @methods.register
+    class Cell(type(methods.make("doubled"))):
+        name: ClassVar[str] = "of-a-cell"
+
+    specs = ["an", "damped", "of-a-cell"]
+    grid = tiny(schemes=["first", "rpa(keep=0.5)"], methods=specs, draws=2)
+    here = compare(grid, out=tmp_path / "here", workers=1)
+    with pytest.warns(UserWarning, match="runs with of-a-cell are trained in this") as seen:
+        both = compare(grid, out=tmp_path / "both", workers=2)
+    assert len(seen) == 1 and not both.failures
+    assert repeatable(both) == repeatable(here) and len(repeatable(here)) == 12
+    plan = estimate(grid, out=tmp_path / "new", workers=2)
+    assert plan.minutes > 60 * plan.hours / 2
+    known = dataclasses.replace(grid, methods=("an", "damped"))
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        with pytest.raises(BadInput, match="workers do not know of-a-cell; put the class into a m"):
+            compare(grid, out=tmp_path / "away", executor=pool)
+        assert not (tmp_path / "away").exists()
+        away = compare(known, out=tmp_path / "away", executor=pool)
+    mine = [row for row in repeatable(here) if row["method"] != "of-a-cell"]
+    assert repeatable(away) == mine
 
 
 @pytest.mark.parametrize("fair", [False, True])
