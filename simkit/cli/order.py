@@ -491,11 +491,12 @@ def say_open(state: OrderState, step: str = "") -> None:
     rows = []
     for one in parts:
         forms = dict[str, list[Path]]()
-        for form, file in files_of(one.folder(order), one.part.suffix):
+        for form, file in files_of(order, one.part):
             forms.setdefault(form, []).append(file)
         for files in forms.values():
             files.sort(key=lambda file: (len(file.name), file.name))  # page.html, ..., page-10.html
-        first, *others = [*forms.values()] or [[one.folder(order) / "no file"]]
+        none = order.folder / f"round-{one.part.round}" / "no file"
+        first, *others = [*forms.values()] or [[none]]
         text = f"{first[0]} to {first[-1].name}" if len(first) > 1 else str(first[0])
         asked = one.part.questions["image"]
         left, images = asked[one.waits].nunique(), asked.nunique()

@@ -39,6 +39,8 @@ class Part:
     ----------
     questions : DataFrame
         Rows of `Order.table`; answers is the number that people give by this file.
+    round : int
+        Number of the round.
     annotator : str
         Who answers; empty for anybody.
     again : bool
@@ -50,6 +52,7 @@ class Part:
     """
 
     questions: pd.DataFrame
+    round: int
     annotator: str = ""
     again: bool = False
     in_place_of: str = ""
@@ -57,7 +60,12 @@ class Part:
 
     @property
     def suffix(self) -> str:
-        """At the end of the file's name."""
+        """At the end of the file's name, which differs between rounds, as pages are mailed."""
+        return self.whose + f"-round-{self.round}" * (self.round > 1)
+
+    @property
+    def whose(self) -> str:
+        """The suffix without the round."""
         text = f"-{self.annotator}" if self.annotator else ""
         text += f"-for-{self.in_place_of}" if self.in_place_of else ""
         return text + AGAIN * self.again
@@ -87,10 +95,11 @@ def check_name(name: str, option: str) -> None:
     if name == NEW:
         raise BadInput(f"{option} has {NEW}, which stands for a name; put the name of the person "
                        "who is to answer in its place")  # fmt: skip
-    if not re.fullmatch(r"\w[\w. -]*", name) or re.search(r"(^|-)(again|[0-9]+)$|-for-", name):
+    ours = r"(^|-)(again|round|[0-9]+)$|-for-"
+    if not re.fullmatch(r"\w[\w. -]*", name) or re.search(ours, name):
         raise BadInput(
             f"{option} has {name!r}, which cannot be in the name of a file; give names of letters, "
-            "such as ann,ben, that do not end in a number or in again, without -for-"
+            "such as ann,ben, that do not end in a number, again or round, without -for-"
         )
 
 
@@ -141,8 +150,8 @@ def parts(order: Order, number: int, division: pd.DataFrame | None) -> list[Part
     questions, first = _asked(order, number)
     if division is None:
         further = questions[questions["answers"] > first]
-        rest = [Part(further.assign(answers=further["answers"] - first), again=True)]
-        everything = Part(questions.assign(answers=questions["answers"].clip(upper=first)))
+        rest = [Part(further.assign(answers=further["answers"] - first), number, again=True)]
+        everything = Part(questions.assign(answers=questions["answers"].clip(upper=first)), number)
         return [everything, *rest[: len(further)]]
     held = _held(division, questions)
     whose = ["annotator", "in_place_of"]
@@ -154,11 +163,12 @@ def parts(order: Order, number: int, division: pd.DataFrame | None) -> list[Part
         for name, before in division[whose].drop_duplicates().itertuples(index=False, name=None):
             own = rows["question"][(rows[whose] == [name, before]).all(axis=1)]
             part = questions[questions["question"].isin(own)].assign(answers=1)
-            found += [Part(part, name, again, before, (name, before) in left)][: len(part)]
+            gone = (name, before) in left
+            found += [Part(part, number, name, again, before, gone)][: len(part)]
     people = questions["question"].map(held["question"].value_counts()).fillna(0).astype(int)
     lacking = questions.assign(answers=questions["answers"] - people)
     lacking = lacking[lacking["answers"] > 0]
-    return [*found, *[Part(lacking, again=True)][: len(lacking)]]
+    return [*found, *[Part(lacking, number, again=True)][: len(lacking)]]
 
 
 def unanswered(state: OrderState, part: Part) -> Part:
@@ -318,11 +328,11 @@ def extended(state: OrderState, name: str) -> dict[int, pd.DataFrame]:
     new = people.get(person(name), name)
     worker = pseudonyms_of(state, [new])[new]
     for one in waiting(state):
-        division = read(order, one.round)
+        division = read(order, one.part.round)
         if one.part.annotator or division is None:
             continue
-        questions, engaged = one.part.questions[one.waits], _engaged(state, one.round)
-        held = _held(division, _asked(order, one.round)[0])
+        questions, engaged = one.part.questions[one.waits], _engaged(state, one.part.round)
+        held = _held(division, _asked(order, one.part.round)[0])
         held = held[~_taken(held) & (held["annotator"] != "")]
         numbers = held.groupby("question")["nth"].agg(set)
         own = questions[[(image, worker) not in engaged for image in questions["image"]]]
@@ -330,7 +340,7 @@ def extended(state: OrderState, name: str) -> dict[int, pd.DataFrame]:
             nth = [min({*range(1, len(taken) + 2)} - taken) for taken in
                    (numbers.get(question, set()) for question in own["question"])]  # fmt: skip
             own = own.assign(annotator=new, in_place_of="", nth=nth)
-            divisions[one.round] = _added(division, own)
+            divisions[one.part.round] = _added(division, own)
     if not divisions:
         why = "every question has its annotators" if people else _UNDIVIDED
         raise BadInput(f"nothing of {order.folder} is left for {name}: {why}; to ask one more "
@@ -449,7 +459,6 @@ class Waiting:
 
     Attributes
     ----------
-    round : int
     part : Part
     waits : (Q,) Series of bool
         Which of the questions wait.
@@ -458,7 +467,6 @@ class Waiting:
         nor had these questions; None for other parts.
     """
 
-    round: int
     part: Part
     waits: pd.Series[bool]
     free: tuple[str, ...] | None = None
@@ -467,10 +475,6 @@ class Waiting:
     def open(self) -> Part:
         """The part with the questions that wait alone."""
         return replace(self.part, questions=self.part.questions[self.waits])
-
-    def folder(self, order: Order) -> Path:
-        """Where the files of the part are."""
-        return order.folder / f"round-{self.round}"
 
 
 def waiting(state: OrderState) -> list[Waiting]:
@@ -482,7 +486,7 @@ def waiting(state: OrderState) -> list[Waiting]:
         division = read(order, number)
         for one, part, worker, waits in _waiting(state):
             if one == number and waits.any():
-                found += [Waiting(number, part, waits)] * (worker not in state.aside)
+                found += [Waiting(part, waits)] * (worker not in state.aside)
                 lacking = lacking.sub(waits[waits].astype(int), fill_value=0)
         for part in parts(order, number, division):
             if part.annotator:
@@ -502,7 +506,7 @@ def waiting(state: OrderState) -> list[Waiting]:
                     name for name in at_work
                     if any((image, workers[name]) not in engaged for image in images)
                 )  # fmt: skip
-            found.append(Waiting(number, part, wait, free))
+            found.append(Waiting(part, wait, free))
     return found
 
 
@@ -511,16 +515,18 @@ def files_to_fill(state: OrderState) -> list[tuple[str, Path]]:
     for further people."""
     parts = waiting(state)
     needed = [one for one in parts if one.part.annotator or not one.part.again] or parts
-    return [pair for one in needed for pair in files_of(one.folder(state.order), one.part.suffix)]
+    return [pair for one in needed for pair in files_of(state.order, one.part)]
 
 
-def files_of(folder: Path, suffix: str) -> list[tuple[str, Path]]:
+def files_of(order: Order, part: Part) -> list[tuple[str, Path]]:
     """The existing files and folders of a part of a round, each with its form."""
-    page = re.compile(rf"page{re.escape(suffix)}(-[0-9]+)?")
-    files = [("html", file) for file in sorted(folder.glob("page*.html"))
-             if page.fullmatch(file.stem)]  # fmt: skip
-    files += [(form, folder / f"questions{suffix}.{form}") for form in ("csv", "jsonl")]
-    files.append(("label-studio", folder / f"label-studio{suffix}"))
+    folder, files = order.folder / f"round-{part.round}", list[tuple[str, Path]]()
+    for suffix in dict.fromkeys((part.suffix, part.whose)):  # earlier versions named no round
+        page = re.compile(rf"page{re.escape(suffix)}(-[0-9]+)?")
+        files += [("html", file) for file in sorted(folder.glob("page*.html"))
+                  if page.fullmatch(file.stem)]  # fmt: skip
+        files += [(form, folder / f"questions{suffix}.{form}") for form in ("csv", "jsonl")]
+        files.append(("label-studio", folder / f"label-studio{suffix}"))
     return [(form, file) for form, file in files if file.exists()]
 
 

@@ -24,7 +24,7 @@ from simkit.data.dataset import Pictures
 from simkit.data.images import FilePictures
 from simkit.files import whole
 from simkit.history import sha256
-from simkit.orders.annotators import AGAIN
+from simkit.orders.annotators import AGAIN, Part
 from simkit.orders.order import Order
 
 WITHIN = 500  # images in one page, at most; with more, a round has several pages
@@ -33,25 +33,23 @@ SIDE = 800  # pixels of the longer side of an image in the page, at most
 
 def write(
     order: Order,
-    questions: pd.DataFrame,
+    part: Part,
     folder: Path,
     *,
     pictures: Pictures,
     rows: np.ndarray,
     instructions: str = "",
-    suffix: str = "",
-    annotator: str = "",
-    again: bool = False,
 ) -> list[Path]:
-    """Write `page.html`, and with more than `WITHIN` images `page-2.html` and so on.
+    """Write `page.html` (`page-round-2.html` in the second round), and with more than `WITHIN`
+    images `page-2.html` and so on.
 
     Each page holds its pictures, so that it can be sent to somebody else.
 
     Parameters
     ----------
     order : Order
-    questions : DataFrame
-        Rows of `order.table`.
+    part : Part
+        The questions, and who answers them; the page has the name filled in.
     folder : Path
         Folder of the round.
     pictures : Pictures
@@ -59,12 +57,6 @@ def write(
         For each image of the order, its row in `pictures`.
     instructions : str
         Plain text for the people who answer.
-    suffix : str
-        At the end of the file's name, of one of several pages of the round.
-    annotator : str
-        Who answers; the page has the name filled in.
-    again : bool
-        Whether others answer these questions, too.
 
     Returns
     -------
@@ -76,26 +68,27 @@ def write(
     BadInput
         If an image cannot be read.
     """
-    again |= bool((order.first[questions.index] != questions.index).any())
+    questions = part.questions
+    again = part.again or bool((order.first[questions.index] != questions.index).any())
     about = {"order": order.id, "classes": order.classes, "instructions": instructions,
-             "again": again, "annotator": annotator}  # fmt: skip
+             "again": again, "annotator": part.annotator}  # fmt: skip
     template = resources.files("simkit.orders").joinpath("page.html").read_text("utf-8")
-    files, parts = [], _parts(questions)
-    for number, part in enumerate(parts, 1):
-        ending = suffix + f"-{number}" * (number > 1)
-        images, places = np.unique(part["image"], return_inverse=True)
+    files, pages = [], _pages(questions)
+    for number, asked in enumerate(pages, 1):
+        ending = f"-{number}" * (number > 1)
+        images, places = np.unique(asked["image"], return_inverse=True)
         with ThreadPoolExecutor() as pool:
             addresses = pool.map(partial(address, pictures), rows[images].tolist())
         # Questions that ask to name a class are not about one.
-        classes = part["class"].where(part["kind"] != "name", -1)
-        columns = (part["task"], part["kind"], places, part["question"], classes)
+        classes = asked["class"].where(asked["kind"] != "name", -1)
+        columns = (asked["task"], asked["kind"], places, asked["question"], classes)
         lines = zip(*(column.tolist() for column in columns), strict=True)
         tasks = [
             {"image": image, "kind": kind, "questions": [line[3:] for line in task]}
             for (_, kind, image), task in groupby(lines, itemgetter(0, 1, 2))
         ]
         data = {
-            **about, "round": f"{len(order.rounds)}{ending}", "part": [number, len(parts)],
+            **about, "round": f"{part.round}{part.whose}{ending}", "part": [number, len(pages)],
             # Work that a browser keeps is found by the tasks: a page written again may have others.
             "key": sha256(json.dumps(tasks).encode())[:8],
             "images": [
@@ -106,7 +99,7 @@ def write(
         }  # fmt: skip
         text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
         text = text.replace("<", "\\u003c")  # no tag ends the data
-        files.append(folder / f"page{ending}.html")
+        files.append(folder / f"page{part.suffix}{ending}.html")
         with whole(files[-1]) as place:
             place.write_text(template.replace("DATA", text, 1), "utf-8")
     return files
@@ -122,7 +115,7 @@ def named(folder: Path) -> str:
     return f"{folder / 'page.html'}{more * (count > 1)}"
 
 
-def _parts(questions: pd.DataFrame) -> list[pd.DataFrame]:
+def _pages(questions: pd.DataFrame) -> list[pd.DataFrame]:
     """The questions of each page: whole tasks, in their order, about at most `WITHIN` images."""
     images = questions.groupby("task", sort=False)["image"].first()
     count = images.nunique()

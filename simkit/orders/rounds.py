@@ -321,7 +321,7 @@ def export(state: OrderState, forms: Collection[str], image_root: str = "") -> l
     image_root: where Label Studio finds the images; by default, its local files.
     """
     order = state.order
-    parts = [one.open for one in people.waiting(state) if one.round == len(order.rounds)]
+    parts = [one.open for one in people.waiting(state) if one.part.round == len(order.rounds)]
     if not parts:
         raise BadInput(f"no question of round {len(order.rounds)} of {order.folder} waits for an "
                        "answer, so nothing is left to export; ask again with --next "
@@ -377,8 +377,7 @@ def hand_over(
         )
         same = {suffix for suffix in {*old} & {*new} if [*old[suffix].questions["question"]]
                 == [*new[suffix].questions["question"]]}  # fmt: skip
-        gone = [file for suffix in {*old} - same
-                for file in people.files_of(order.round_folder, suffix)]  # fmt: skip
+        gone = [file for suffix in {*old} - same for file in people.files_of(order, old[suffix])]
         changed = [people.unanswered(state, new[suffix]) for suffix in new if suffix not in same]
         changed = [part for part in changed if len(part.questions)]
         now = forms or {form for form, _ in gone} or ("html",)
@@ -416,9 +415,8 @@ def _forms(
         pictures, rows = _pictures(order)
         for part in parts:
             files += page.write(
-                order, part.questions, place, pictures=pictures, rows=rows, instructions=shown,
-                suffix=part.suffix, annotator=part.annotator, again=part.again,
-            )  # fmt: skip
+                order, part, place, pictures=pictures, rows=rows, instructions=shown
+            )
     files += [
         sheet.write(order, part.questions, place, jsonl=form == "jsonl", suffix=part.suffix,
                     annotator=part.annotator)

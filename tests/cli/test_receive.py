@@ -465,9 +465,9 @@ def test_where_two_differ_a_third_person_tells_who_errs(tmp_path, capsys):
     (total,) = re.findall(r"total .* ([\d.]+)", out)
     assert f"${total}" == price
     # Zoe has a page of her own, with the questions on which the two differ.
-    own = pd.read_csv(order.round_folder / "questions-zoe.csv")
+    own = pd.read_csv(order.round_folder / "questions-zoe-round-2.csv")
     assert sorted(own["question"]) == sorted(asked["question"])
-    assert re.findall(r"questions-zoe.csv +zoe +(.*)", out) == [f"0 of {own['image'].nunique()}"]
+    assert re.findall(r"zoe-round-2.csv +zoe +(.*)", out) == [f"0 of {own['image'].nunique()}"]
     assert team(OrderState.of(order)) == ["ann", "ben"]  # of further rounds
     # Zoe, who is right, was asked only where the two differ: that is no rate of her own.
     third = rows(order, TRUTH, worker="zoe").set_index("question").loc[asked["question"]]

@@ -91,7 +91,7 @@ def test_nobody_is_asked_again_what_they_have_answered(tmp_path):
     words = ["order", "--next", str(order.folder), "--answers", "2", "--to", "csv"]
     assert code([*words, "--annotators", ",".join(people)]) == 0
     order = Order.read(order.folder)
-    after = {name: images(order, f"-{name}") for name in people}
+    after = {name: images(order, f"-{name}-round-2") for name in people}
     assert sorted(chain(*after.values())) == sorted(chain(*before.values()))
     assert not any({*before[name]} & {*after[name]} for name in people)
 
@@ -186,7 +186,39 @@ def test_other_forms_have_the_same_parts(tmp_path):
     assert not (folder / "page.html").exists()
 
 
-@pytest.mark.parametrize("names", ["ann,Ann", "ann,again", "ann,b/c", "0", "ann-2,ben", "ann,,ben"])
+def test_files_of_later_rounds_have_other_names(tmp_path, capsys):
+    """They are mailed, and kept in one folder of downloads."""
+    forms = [word for form in ("html", "csv", "jsonl", "label-studio") for word in ("--to", form)]
+    words = ["--answers", "2", "--annotators", "ann,ben", *forms[:2], *forms[-2:]]
+    order = ordered(tmp_path / "one", *WHOLE, "4", *words)
+    first, folder = order.round_folder, order.folder
+    capsys.readouterr()
+    words = ["order", "--next", str(folder), "--images", "8", "--annotators", "ann,ben"]
+    assert code([*words, *forms]) == 0
+    second, printed = folder / "round-2", capsys.readouterr().out
+    own = {place: {file.name for file in place.iterdir()} for place in (first, second)}
+    shared = {"order.json", "questions.parquet", "instructions.md", annotators.FILE}
+    assert own[first] & own[second] == shared
+    for name in ("ann", "ben"):
+        assert f"page-{name}.html" in own[first] and f"page-{name}-round-2.html" in own[second]
+        assert f"{second}/page-{name}-round-2.html or questions-{name}-round-2.csv" in printed
+    answers = [re.search('"round":"(.*?)"', (place / name).read_text("utf-8"))[1] for place, name
+               in ((first, "page-ben.html"), (second, "page-ben-round-2.html"))]  # fmt: skip
+    assert answers == ["1-ben", "2-ben"]  # in the name of the download, and of work in a browser
+    # Earlier versions gave the files of all rounds one name.
+    (second / "page-ben-round-2.html").rename(second / "page-ben.html")
+    say_open(OrderState.of(Order.read(folder)))
+    assert " or page-ben.html " in capsys.readouterr().out
+    swap = ["order", "--export", str(folder), "--for", "zoe", "--in-place-of", "ben"]
+    assert code([*swap, "--to", "html"]) == 0
+    left = [*first.glob("*-ben*"), *second.glob("*-ben*")]
+    assert all("-zoe-for-ben" in file.name for file in left)
+    assert (second / "page-zoe-for-ben-round-2.html").is_file()
+
+
+@pytest.mark.parametrize(
+    "names", ["ann,Ann", "ann,again", "a-round,b", "ann,b/c", "0", "ann-2,ben", "ann,,ben"]
+)
 def test_names_that_cannot_name_files_are_refused(tmp_path, names, capsys):
     words = ["order", "--data", "scenes:images=60", *WHOLE, "5", "--out", str(tmp_path / "one")]
     assert code([*words, "--annotators", names]) == 2

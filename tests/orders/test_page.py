@@ -59,7 +59,7 @@ def page_of(folder: Path) -> Path:
 
 def fill_in(browser: Browser, order: Order) -> str:
     """Answer all tasks of the last round by keys alone; the downloaded file."""
-    begin(browser, order.round_folder / "page.html")
+    begin(browser, *order.round_folder.glob("page*.html"))
     named = names(TRUTH, order.settings.parsed_scheme, 1)
     places = {str(image): n for n, image in enumerate(TRUTH.images.tolist())}
     present = TRUTH.present.toarray()
@@ -320,7 +320,8 @@ def told(file, *words):
     if words:
         file = file.parents[2] / "new" / "round-1" / "instructions.md"
         assert code([*words, "--out", str(file.parents[1])]) == 0
-    (text,) = re.findall(r'\{"order".*\}', file.with_name("page.html").read_text())
+    (page,) = file.parent.glob("page*.html")
+    (text,) = re.findall(r'\{"order".*\}', page.read_text())
     return json.loads(text)["instructions"]
 
 

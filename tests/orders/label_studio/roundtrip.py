@@ -135,7 +135,7 @@ class Person:
 
 def export(people: dict[str, Person], order: Order) -> dict[str, Any]:
     """Exports of Label Studio after these people have answered, by format."""
-    (place,) = (order.round_folder / "label-studio").iterdir()
+    (place,) = order.round_folder.glob("label-studio*/*")
     owner, answers = people[ANN], said(order)
     project = owner.call("/api/projects/", {
         "title": order.folder.name, "label_config": (place / "config.xml").read_text("utf-8"),
