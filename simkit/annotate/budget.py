@@ -29,6 +29,7 @@ from simkit.registry import convert
 
 OVERSHOOT = 1.02  # guesses aim above the budget by this factor, to bracket the answer quickly
 FIRST_FACTOR = 10  # a guess is at most this many times the largest affordable amount so far
+FREE_MODEL = "assumes a free model"  # how sentences on such schemes begin
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,7 +327,7 @@ class Assumed:
     def text(self, dollars: float) -> str:
         """The assumption beside the price of the labels."""
         text = (
-            f"assumes a free model that proposes images, {self.precision:.0%} of which show the "
+            f"{FREE_MODEL} that proposes images, {self.precision:.0%} of which show the "
             f"class: its labels cost {money(dollars)}"
         )
         if self.at_random is None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from simkit.annotate.budget import FREE_MODEL
 from simkit.annotate.evaluation_set import half_width
 from simkit.quantities import money, numbered
 from simkit.results.cells import (
@@ -40,7 +41,7 @@ _NOTE = (
     "{classes} on the test split, in points."
 )
 _EQUAL = 0.95  # a scheme that spent a smaller share of the budget is not compared at equal cost
-_MOST_DRAWS = 100  # more are written as "more than 100"
+_MOST_DRAWS = 100  # more are not stated for each scheme
 _BUY = (
     "buy: best scheme with a probability of 97.5 % or more; above: mean difference within draws to "
     "the next scheme, with its 95 % interval"
@@ -117,8 +118,10 @@ def assumptions(runs: Any) -> list[str]:
 
 
 def sentences(runs: Any) -> list[str]:
-    """One sentence for each scheme and budget, then one about complete labels."""
-    results = [_sentence(row) for row in summary_rows(runs)]
+    """One sentence for each scheme and budget, what their numbers of draws mean, and one about
+    complete labels."""
+    rows = summary_rows(runs)
+    results = [*map(_sentence, rows), *_more_draws(rows)]
     if free := zero_shot(runs):
         text = f"Without labels, the scores reach {_mean(free)} mAP for $0 ({free.method})."
         results.insert(0, text)
@@ -164,7 +167,7 @@ def _sentence(row: Row) -> str:
         second = next(c for c in row.cells if c.method == best.order[1 + len(best.ties)])
         follows = f"{second.method} follows, {_behind(row.behind(second.method))} behind"
         return f"{where} {verb} best{equal} with {score} ({probability}); {follows}."
-    others = _rivals([(name, best.probability[name]) for name in best.rivals], best.extra_draws)
+    others = _rivals(best)
     return f"{where} {verb} highest{equal} with {score} and best with {probability}{others}."
 
 
@@ -189,9 +192,9 @@ def verdicts(runs: Any) -> list[str]:
     All pairs of scheme and method are compared at once, which accounts for the selection of the
     best of many; the probability of a scheme is the sum of those of its methods.
     """
-    schemes = summary_rows(runs)
+    schemes, assumed = summary_rows(runs), assumptions(runs)
     limits = sorted({row.limit for row in schemes if row.limit})
-    return [_verdict([row for row in schemes if row.limit == limit]) for limit in limits]
+    return [_verdict([row for row in schemes if row.limit == one], assumed) for one in limits]
 
 
 def purchases(runs: Any) -> list[str]:
@@ -250,14 +253,23 @@ def _too_little(row: Row) -> str:
     return f"{spent:,.3g} hours" if in_hours else money(spent)
 
 
-def _verdict(schemes: list[Row]) -> str:
+def _verdict(schemes: list[Row], assumed: Sequence[str] = ()) -> str:
+    """The purchase at one budget; assumed: sentences on what schemes assume."""
+
+    def given(name: str) -> str:
+        free = any(text.startswith(f"{name} {FREE_MODEL}") for text in assumed)
+        return "if a free model proposes images" if free else ""
+
+    def named(name: str) -> str:
+        return f"{name} ({given(name)})" if given(name) else name
+
     best, pairs = best_pairs(schemes)
     scheme, method = best.first
     cells = list(pairs.values())
     score = _score(over_shared(pairs[best.first], cells), cells)
     start = f"{schemes[0].limit}:"
     if not best.probability and len(pairs) > 1:
-        return f"{start} {scheme} with {method} is highest, {score}; {too_few_text(best)}"
+        return f"{start} {named(scheme)} with {method} is highest, {score}; {too_few_text(best)}"
     of_scheme = [pair for pair in best.order if pair[0] == scheme]
     if best.settled(of_scheme) or len(pairs) == 1:
         train = listed([method, *(name for _, name in best.ties)], last="or")
@@ -266,28 +278,42 @@ def _verdict(schemes: list[Row]) -> str:
         if following:
             first, second = (pairs[pair].by_draw for pair in (best.first, following[0]))
             by = paired_interval([first[draw] - second[draw] for draw in first if draw in second])
-            above = f", {_behind(by)} above {following[0][0]}"
-        return f"{start} buy {scheme}, train {train}: {score}{above}"
+            above = f", {_behind(by)} above {named(following[0][0])}"
+        return f"{start} buy {named(scheme)}, train {train}: {score}{above}"
     chances = [
         (name, best.of(pair for pair in best.order if pair[0] == name))
         for name in open_schemes(best)
     ]
-    which = listed([f"{name} ({shown_probability(p)})" for name, p in chances], last="or")
+    within = [", ".join(filter(None, (shown_probability(p), given(name)))) for name, p in chances]
+    names = [f"{name} ({text})" for (name, _), text in zip(chances, within, strict=True)]
+    which = listed(names, last="or")
     return f"{start} open, {which}; highest: {scheme} with {method}, {score}"
 
 
-def _rivals(rivals: Sequence[tuple[str, float]], extra_draws: float | None) -> str:
+def _rivals(best: Best) -> str:
     """The rivals with their probabilities of being the best, and the draws that would decide."""
-    if not rivals:
-        return ""
-    names = listed([f"{name} ({shown_probability(p)})" for name, p in rivals], last="or")
-    text = f"; the best may also be {names}"
-    if extra_draws is None:
+    chances = [f"{name} ({shown_probability(best.probability[name])})" for name in best.rivals]
+    text = f"; the best may also be {listed(chances, last='or')}" if chances else ""
+    if best.extra_draws is None or best.extra_draws > _MOST_DRAWS:
         return text
-    if extra_draws > _MOST_DRAWS:
-        return f"{text}; to separate the first two, more than {_MOST_DRAWS} more draws are needed"
-    draws = f"{extra_draws:.0f} more draw{'' if extra_draws == 1 else 's'}"
-    return f"{text}; {draws} would separate the first two if their difference stayed the same"
+    return f"{text}; {numbered(round(best.extra_draws), 'more draw')} would separate the first two"
+
+
+def _more_draws(rows: Sequence[Row]) -> Iterator[str]:
+    """What the numbers of draws in the sentences mean, and where they are too large to state."""
+    extra = {f"{row.scheme}{row.limit.at}": row.best.extra_draws for row in rows}
+    stated = {where: draws for where, draws in extra.items() if draws is not None}
+    many = [where for where, draws in stated.items() if draws > _MOST_DRAWS]
+    parts = []
+    if len(many) < len(stated):
+        parts.append("numbers of draws assume that the difference of the first two stays the same")
+    if many:
+        parts.append(
+            f"for {listed(many)}, more than {_MOST_DRAWS} more draws would be needed to separate "
+            "the first two"
+        )
+    if text := "; ".join(parts):
+        yield f"{text[0].upper()}{text[1:]}."
 
 
 def _behind(by: Interval | None) -> str:

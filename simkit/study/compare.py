@@ -689,7 +689,7 @@ class _Work:
         for job in planned_jobs:
             if not job_store.finished(self.results, job.stem):
                 by_code.setdefault(job.code, []).append(job)
-        accepted, others, have, older = list[str](), list[str](), list[str](), Counter[str]()
+        accepted, others, again, older = list[str](), list[str](), list[str](), Counter[str]()
         for of_code in by_code.values():
             codes = job_store.codes(self.results, [job.key for job in of_code])
             if used := [code for code in self.workers.accept if code in codes]:
@@ -698,17 +698,16 @@ class _Work:
                 (code, number), *rest = codes.most_common()
                 own = dict.fromkeys(name for job in of_code for name in job.own)
                 of = f" of {listed([*own])}" if own else ""
-                verb = "has" if number == 1 else "have"
-                have.append(f"{numbered(number, 'job')}{of} {verb} results of other code ({code})")
+                again.append(f"{numbered(number, 'job')}{of} ({code})")
                 others.append(code)
                 older.update(dict(rest))
-        if have:
+        if again:
             counts = ", ".join(f"{code} {count:,}" for code, count in older.most_common())
             more = f"; of {numbered(len(older), 'other code')}: {counts}" if older else ""
             accept = ",".join([*self.workers.accept, *others])
             warnings.warn(
-                f"{listed(have, len(have))} and will run again; accept {accept!r} "
-                f"(--accept {accept}) to use these results{more}",
+                f"results of other code are not used: {listed(again, len(again))} will run again; "
+                f"accept {accept!r} (--accept {accept}) to use them{more}",
                 stacklevel=4,
             )
         return [f"results of other code ({code}) are used, as accepted" for code in accepted]

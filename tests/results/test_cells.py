@@ -33,7 +33,7 @@ def table(scores, *, budget=100.0, **more):
 
 
 def said(scores, **more):
-    (sentence,) = summary.sentences(table(scores, **more))
+    sentence, *_ = summary.sentences(table(scores, **more))
     return sentence
 
 
@@ -134,9 +134,19 @@ def test_all_that_may_be_the_best_are_named_with_their_probabilities():
     scores = {"an": [0.40, 0.50, 0.42], "ll-r": [0.45, 0.41, 0.47]}
     text = said(scores)
     first, other = map(
-        float, re.findall(r"probability (0\.\d\d); .* also be an \((0\.\d\d)\); ", text)[0]
+        float, re.findall(r"probability (0\.\d\d); .* also be an \((0\.\d\d)\)\.", text)[0]
     )
-    assert text.startswith("fpc at $100: ll-r is highest with 44.3") and "more draws" in text
+    assert text.startswith("fpc at $100: ll-r is highest with 44.3")
+    soon = summary.sentences(table(scores | {"ll-r": [0.45, 0.51, 0.41]}))
+    assert soon[0].endswith("; 13 more draws would separate the first two.")
+    assert soon[1].endswith("of the first two stays the same.")
+    hardly = table({(scheme, m): by for scheme in ("fpc", "rpa") for m, by in scores.items()})
+    *each, once = summary.sentences(hardly)
+    assert len(each) == 2 and not any("draws" in text for text in each)
+    assert once == (
+        "For fpc at $100 and rpa at $100, more than 100 more draws would be needed to separate the "
+        "first two."
+    )
     assert first + other == pytest.approx(1)
     scores = {"a": [0.1, 0.1, 0.1], "b": [0.5, 0.52, 0.54], "c": [0.51, 0.5, 0.54]}
     assert re.search(r"b is highest .* may also be c \(0\.\d\d\)", said(scores))
@@ -347,10 +357,11 @@ def test_a_purchase_says_what_was_not_compared_at_equal_cost():
         for better, s in named
     ]
     about = {"schemes": ["rpa", "name-check", "fpc", "csl"], "compared": "cats: 20 images",
-             "assumes": ["fpc assumes a model"]}  # fmt: skip
+             "assumes": ["fpc assumes a free model"]}  # fmt: skip
     rows = runs.concat(parts, about)
     verdict, meaning, *remarks = summary.purchases(rows)
-    assert verdict.startswith("$5: buy csl, train an: 60.0 ") and verdict.endswith(" above fpc")
+    assert verdict.startswith("$5: buy csl, train an: 60.0 ")
+    assert verdict.endswith(" above fpc (if a free model proposes images)")
     assert meaning.startswith("buy: ") and remarks == [
         "rpa spent $4.74 of $5 on average, so that it is compared with schemes that cost more",
         "csl spent $4.02 of $5 on average, so that it is compared with schemes that cost more",
@@ -359,8 +370,8 @@ def test_a_purchase_says_what_was_not_compared_at_equal_cost():
     told = summary.markdown(rows, before="# Failed")
     assert told.startswith("# Comparison\n\ncats: 20 images\n\n# Failed\n\n- untuned: ")
     assert f"# What to buy\n\n- {verdict}\n" in told
-    assert "compared: name-check\n- fpc assumes a model\n\n# Which" in told
-    assert "fpc assumes a model" in runs.Runs(rows).text()
+    assert "compared: name-check\n- fpc assumes a free model\n\n# Which" in told
+    assert "fpc assumes a free model" in runs.Runs(rows).text()
     hours = table({"an": [0.4, 0.5]}, budget=None, budget_hours=2.0, seconds=3600.0 * 1.5)
     assert summary.purchases(hours)[1].startswith("fpc spent 1.5 hours of 2 hours on average")
 

@@ -337,7 +337,7 @@ def test_results_of_several_older_codes_are_one_warning(tiny, tmp_path, undrawn)
     with pytest.warns(UserWarning, match="other code") as warned:
         again = compare(tiny(), out=tmp_path, workers=1)
     (text,) = (str(one.message) for one in warned)
-    assert text.startswith("2 jobs have results of other code (00c0de00)")
+    assert text.startswith("results of other code are not used: 2 jobs (00c0de00) will run")
     assert text.endswith("; of 1 other code: 0ld00000 1") and repeatable(again) == repeatable(first)
 
 
@@ -517,11 +517,11 @@ def test_an_edit_repeats_the_runs_of_the_edited_class_alone(tiny, tmp_path, undr
     order = first.table[["draw", "scheme", "method"]].apply(tuple, axis=1).tolist()
     assert order == [(d, s, m) for d in range(2) for s in grid.schemes for m in grid.methods]
     own("0.5 * values", "0.4 * values")  # in a function that the method uses
-    with pytest.warns(UserWarning, match=r"\d jobs? .*of damped ha.* results of other code \("):
+    with pytest.warns(UserWarning, match=r"other code .* jobs? of damped \(\w+\)"):
         counts, _ = trained(grid)
     assert counts.keys() == {(scheme, "damped") for scheme in grid.schemes}
     own("crowd.images[:30]", "crowd.images[:20]")
-    with pytest.warns(UserWarning, match="of first"):
+    with pytest.warns(UserWarning, match="other code .* of first"):
         counts, changed = trained(grid)
     assert counts.keys() == {("first", spec) for spec in grid.methods}
     own("0.4 * values", "0.3 * values")
