@@ -170,7 +170,10 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
     say(f"{_came_in(state, result)}; "
         f"{total - len(state.open):,} of {total:,} questions are answered")  # fmt: skip
     if others := _without_part(state, result):
-        say(f"{others} had no part of this order; the answers count, and are paid")
+        words = [word for name in others for word in ("--without", name)]
+        say(f"{', '.join(others)} had no part of this order; the answers count, and are paid; if "
+            "somebody answered under another name, leave them unused:\n  "
+            f"{join(['simkit', 'receive', str(order.folder), *words])}")  # fmt: skip
     say(counts_line(state.labels))
     if state.tied:
         say(f"{state.tied:,} unknown: people disagreed")
@@ -182,8 +185,8 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
         causes = [same for _, same in problems.groupby(["file", "cause"], sort=False)]
         for same in causes[:5]:
             one, more = same.iloc[0], len(same) - 1
-            others = f" and {more:,} more" if more else ""
-            say(f"  {one.file}, row {one.row}{others}: {one.problem}")
+            rest = f" and {more:,} more" if more else ""
+            say(f"  {one.file}, row {one.row}{rest}: {one.problem}")
         if len(causes) > 5:
             say(f"  ... and {len(causes) - 5:,} other problems (--json lists all rows)")
     if len(state.seconds):
@@ -216,23 +219,23 @@ def _came_in(state: OrderState, result: Checked) -> str:
     return text
 
 
-def _without_part(state: OrderState, result: Checked) -> str:
+def _without_part(state: OrderState, result: Checked) -> list[str]:
     """Who gave answers and is none of the annotators of an order that is divided."""
     from simkit.orders.annotators import annotators_of
 
     invited, names = annotators_of(state.order), dict(result.names.to_numpy().tolist())
     gave = [names[who] for who in result.answers["worker"].unique() if who in names]
-    return ", ".join(name for name in gave if invited and person(name) not in invited)
+    return [name for name in gave if invited and person(name) not in invited]
 
 
 def _say_correct(result: Checked, folder: Path) -> None:
-    """Print how other answers of the same person are used in place of the earlier ones."""
+    """Print how other answers of the same person are used in place of those that count."""
     from simkit.orders.receiving import TWICE
 
     twice = result.problems[result.problems["cause"] == TWICE]
-    if len(twice):
-        words = ["simkit", "receive", str(folder), "--correct", *twice["file"].unique()]
-        say(f"to use the new answers of the same person instead: {join(words)}")
+    for file in twice["file"].unique():
+        words = ["simkit", "receive", str(folder), "--correct", file]
+        say(f"to use the answers in {file} instead, if they are the later ones: {join(words)}")
 
 
 def _print_people(state: OrderState) -> None:

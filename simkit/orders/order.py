@@ -271,8 +271,8 @@ class Order:
         """Raise BadInput if the order that a file states is not this one."""
         if stated != self.id:
             raise BadInput(
-                f"{file} answers order {stated}, and this is {self.id}; give the folder of that "
-                "order"
+                f"{file} answers order {stated}, and this is {self.id}; leave the file out, or "
+                "give the folder of that order"
             )
 
     def prices_of(self, settings: RoundSettings) -> Prices:

@@ -107,7 +107,7 @@ def checked(order: Order, rows: pd.DataFrame, *, correct: bool = False) -> Check
     # A person answers about an image and class once, in whichever round.
     first = order.first.to_dict()
     before = {
-        (first[q], w): (q, a)
+        (first[q], w): (q, a, "")
         for q, w, a in stored[["question", "worker", "answer"]].itertuples(False)
     }
     workers = pseudonyms(order, rows, {*stored["worker"]})
@@ -119,11 +119,12 @@ def checked(order: Order, rows: pd.DataFrame, *, correct: bool = False) -> Check
         shared=_numbers(rows, "shared", len(order.table)).fillna(1).clip(lower=1),
     )  # fmt: skip
     problems, valid, left_out, corrected = [], [], Counter[str](), 0
+    said_in: dict[tuple[int | None, str], tuple[str, str]] = {}  # the first answer of these files
     for row in rows.to_dict("records"):
         number, text, kind = int(row["number"]), row["text"], kinds.get(row["number"])
         answer, worker = (named if kind == "name" else said)[text], workers[str(row["worker"])]
         about, why = (first.get(number), worker), None
-        asked, earlier = before.get(about, (number, None))
+        asked, earlier, source = before.get(about, (number, None, ""))
         if row["reason"] and not row["problem"]:
             left_out[row["reason"]] += 1
         elif answer == "":
@@ -138,9 +139,11 @@ def checked(order: Order, rows: pd.DataFrame, *, correct: bool = False) -> Check
             why = f"question {number}: {text!r} is not {what}", text, "answer not understood"
         elif not worker:
             why = f"question {number}: the worker is not named", "worker", "worker not named"
+        elif correct and _another(said_in.setdefault(about, (answer, row["file"])), answer, row):
+            raise BadInput(_one_correction(said_in[about], answer, row))
         elif earlier is None or (correct and asked == number and earlier != answer):
             corrected += earlier is not None
-            before[about] = number, answer
+            before[about] = number, answer, row["file"]
             seconds, untimed = _seconds(row)
             valid.append((number, worker, answer, seconds, int(row["shared"])))
             left_out.update(untimed)
@@ -149,7 +152,7 @@ def checked(order: Order, rows: pd.DataFrame, *, correct: bool = False) -> Check
         elif earlier == answer:
             left_out["repeated"] += 1
         else:
-            why = _differs(number, earlier, answer)
+            why = _differs(number, earlier, answer, source)
         if why is not None:
             problems.append((row["file"], row["row"], *why[:2]))
             left_out[why[2]] += 1
@@ -193,9 +196,28 @@ def _without_copies(
     return answers
 
 
-def _differs(number: int, earlier: str, answer: str) -> tuple[str, str, str]:
-    """That a person answers differently than before: as a problem, its cause and the reason."""
-    text = f"the same person answered {earlier} before and {answer} now; the earlier answer counts"
+def _another(first: tuple[str, str], answer: str, row: Mapping[str, Any]) -> bool:
+    """Whether an answer differs from the first one of the same person in another file."""
+    return first[0] != answer and first[1] != row["file"]
+
+
+def _one_correction(first: tuple[str, str], answer: str, row: Mapping[str, Any]) -> str:
+    """That two files correct an answer differently."""
+    return (
+        f"{row['file']}, row {row['row']}: the same person answered {first[0]} in {first[1]} and "
+        f"{answer} here, and only one can be used; give the file with the answers to use, alone"
+    )
+
+
+def _differs(number: int, earlier: str, answer: str, source: str) -> tuple[str, str, str]:
+    """That a person answers differently than before: as a problem, its cause and the reason.
+
+    source: the file of the earlier answer, if it came with the others; else "".
+    """
+    where = f"in {source}" if source else "before"
+    text = (
+        f"the same person answered {earlier} {where} and {answer} here; the earlier answer counts"
+    )
     return f"question {number}: {text}", TWICE, "another answer of the same person"
 
 

@@ -85,7 +85,7 @@ def test_a_second_file_of_the_same_person_corrects_the_first_one(rpa, tmp_path, 
     said = capsys.readouterr().out
     assert "\n1 row does not count:\n" in said
     assert OrderState.of(rpa).labels.counts()["present"] == 0
-    (mend,) = re.findall(r"answers of the same person instead: simkit (.*)", said)
+    (mend,) = re.findall(r"answers in .*second.csv instead, .*: simkit (.*)", said)
     assert code([*shlex.split(mend), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (facts["added"], facts["corrected"], facts["problems"]) == (1, 1, [])
@@ -96,6 +96,33 @@ def test_a_second_file_of_the_same_person_corrects_the_first_one(rpa, tmp_path, 
     assert code(shlex.split(mend)) == 0
     assert capsys.readouterr().out.startswith("0 answers added;")
     assert code(["receive", str(rpa.folder), "--correct"]) == 2  # no file
+    # Downloads of one page in one command, in the order of a shell: which is the later one?
+    stored = sorted((rpa.folder / "answers").iterdir())
+    for words in (["--correct"], []):
+        again = code(["receive", str(rpa.folder), *words, *map(str, reversed(files))])
+        assert again == (2 if words else 0)
+    captured = capsys.readouterr()
+    assert f"{files[0]}, row 2: the same person answered yes in {files[1]} and no " in captured.err
+    assert f"instead, if they are the later ones: simkit receive {rpa.folder} --correct {files[0]}"\
+        in captured.out  # fmt: skip
+    assert sorted((rpa.folder / "answers").iterdir()) == stored
+
+
+def test_of_two_downloads_given_together_the_first_counts_and_both_are_named(
+    rpa, tmp_path, capsys
+) -> None:
+    table = pd.read_csv(rpa.round_folder / "questions.csv").assign(worker="ann", seconds=2.0)
+    files = [tmp_path / name for name in ("page (1).csv", "page.csv")]
+    table.assign(answer="yes").to_csv(files[0], index=False)
+    table.assign(answer="no").head(5).to_csv(files[1], index=False)
+    assert code(["receive", str(rpa.folder), *map(str, files)]) == 0
+    said = capsys.readouterr().out
+    text = f"{files[1]}, row 2 and 4 more: question 1: the same person answered yes in {files[0]}"
+    assert text in (said)
+    assert OrderState.of(rpa).labels.counts()["present"] == len(table)
+    (mend,) = re.findall(r"if they are the later ones: simkit (.*)", said)
+    assert code(shlex.split(mend)) == 0
+    assert OrderState.of(rpa).labels.counts()["present"] == len(table) - 5
 
 
 def test_the_command_for_as_much_again_orders_as_much(tmp_path, capsys):
@@ -554,6 +581,9 @@ def test_one_file_under_two_names_is_refused_and_uninvited_people_are_named(tmp_
     )
     assert sorted((order.folder / "answers").iterdir()) == before
     assert code(["receive", str(order.folder), str(tmp_path / "carl.csv")]) == 0
-    assert "\ncarl had no part of this order; the answers count, and are paid\n" in (
+    said = capsys.readouterr().out
+    assert "\ncarl had no part of this order; the answers count, and are paid; " in said
+    (mend,) = re.findall(r"unused:\n  simkit (.*)", said)
+    assert code(shlex.split(mend)) == 0 and "set aside: the 3 answers of carl" in (
         capsys.readouterr().out
     )
