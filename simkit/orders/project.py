@@ -33,7 +33,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simkit.annotate.evaluation_set import complete_cost
-from simkit.annotate.prices import Prices, cost
+from simkit.annotate.prices import DEFAULT, Prices, cost
 from simkit.annotate.prices import prices as price_list
 from simkit.annotate.schemes import make
 from simkit.annotate.schemes.full_subset import FullSubset
@@ -670,7 +670,8 @@ def _purchase(
         needed = plan.get("purchase_needed", True)
         return _order_next(states[-1], "--plan", report[1]) if needed else []
     measured, errors = order.folder / "measured.toml", states[0].errors
-    how = ["--prices", str(measured) if measured.exists() else project.prices]
+    listed = str(measured) if measured.exists() else project.prices
+    how = ["--prices", listed] if listed != DEFAULT else []
     labelled = np.append(pilot, first.test_images)[: None if order.folder == first.folder else 0]
     further = [not part.table["image"].isin(labelled).all() for part in order.rounds[1:]]
     if left <= 0 and errors is None:

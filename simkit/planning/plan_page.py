@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from simkit.annotate.prices import DEFAULT
 from simkit.history import versions
 from simkit.planning.answers import Answers
 from simkit.planning.bill import BillLine
@@ -66,10 +67,10 @@ def page(plan: Decision, half: Decision | None) -> Page:
 
 
 def command(*words: str, **options: Any) -> str:
-    """`simkit plan` with these words, and the options that are not None."""
+    """`simkit plan` with these words, and the options that are not None or the usual prices."""
     parts = ["simkit", "plan", *words]
     for name, value in options.items():
-        if value is not None:
+        if value is not None and (name, value) != ("prices", DEFAULT):
             text = f"{value:.15g}" if isinstance(value, float) else str(value)
             parts += [f"--{name.replace('_', '-')}", text]
     return join(parts)

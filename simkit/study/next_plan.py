@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
-from shlex import quote
+from shlex import join, split
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,6 +103,11 @@ def plan_next(
         raise BadInput(f"{order.folder} has no answers yet that give labels; run simkit receive "
                        "first")  # fmt: skip
     places = [folders] if isinstance(folders, str | PathLike) else list(folders)
+    named = prices if prices is None or isinstance(prices, str) else prices.name
+    stated = {
+        "--prices": named, "--measured": measured, "--errors": None if errors is None
+        else quantities.spelled_rates(quantities.rates(errors, "errors")),
+    }  # fmt: skip
     source = "errors"
     if errors is None:
         errors, source = state.errors, f"errors, measured by {order.folder},"
@@ -129,8 +134,13 @@ def plan_next(
         replace(evidence, received=received), budget, images=images, target=target, prices=prices,
         staff=staff, image_price=image_price, scores=scores, seed=seed, errors=one,
     )  # fmt: skip
-    again = f"{made.command} --continue {quote(str(order.folder))}"
-    return with_spent(replace(made, command=again))
+    words = split(made.command)
+    for option, given in stated.items():  # rates are rounded in a command, and measured again
+        if option in words:
+            place = words.index(option)
+            del words[place : place + 2]
+        words += [] if given is None else [option, str(given)]
+    return with_spent(replace(made, command=join([*words, "--continue", str(order.folder)])))
 
 
 def _pair(order: Order, evidence: Evidence) -> Pair:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import shlex
 import warnings
 
 import numpy as np
@@ -130,7 +132,7 @@ def test_runs_on_central_squares_are_no_pilot_of_a_model_of_whole_images(tmp_pat
         simkit.plan([old, planted.write(tmp_path / "new", spec)], 50)
 
 
-def test_the_plan_has_annotators_who_err_as_those_of_the_order(tmp_path):
+def test_the_plan_has_annotators_who_err_as_those_of_the_order(tmp_path, capsys):
     spec, folder = planted.data(tmp_path / "data", 400), tmp_path / "order1"
     erring = {"habits": {"miss": 0.1, "false_alarm": 0.1, "workers": 3}}
     pilots = [
@@ -149,7 +151,17 @@ def test_the_plan_has_annotators_who_err_as_those_of_the_order(tmp_path):
     assert plan.chosen.option.habits.workers == 3
     assert "the effect of annotators' errors" not in " ".join(plan.text().split())
     perfect = plan_next(folder, pilots[0], 50, measured=40, images=400)
-    assert perfect.curves.errors == received.errors and "--errors" in perfect.command
+    assert perfect.curves.errors == received.errors
+    # The command repeats the plan: --continue measures errors and prices again, in all digits.
+    assert "--errors" not in perfect.command and "--prices" not in perfect.command
+    for plan in (perfect, plan_next(folder, pilots[0], 50, measured=40, images=400, prices="hourly",
+                                    errors="1%")):  # fmt: skip
+        capsys.readouterr()
+        assert code([*shlex.split(plan.command)[1:], "--json"]) == 0
+        repeated = json.loads(capsys.readouterr().out.splitlines()[-1])
+        assert repeated["chosen"] == plan.to_json()["chosen"]
+    assert "--prices hourly" in plan.command and "--errors 1%,1%" in plan.command
+    assert "--prices" not in simkit.plan(pilots[0], 50).command
     assert "the effect of annotators' errors was not measured" in " ".join(perfect.text().split())
     with warnings.catch_warnings(action="error"):  # hardly a sample agrees with this mAP
         plan_next(folder, pilots[0], 50, measured=99, images=400)
