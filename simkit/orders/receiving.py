@@ -106,10 +106,8 @@ def checked(order: Order, rows: pd.DataFrame, *, correct: bool = False) -> Check
     kinds, stored = order.table["kind"].to_dict(), kept(order)
     # A person answers about an image and class once, in whichever round.
     first = order.first.to_dict()
-    before = {
-        (first[q], w): (q, a, "")
-        for q, w, a in stored[["question", "worker", "answer"]].itertuples(False)
-    }
+    earlier_ones = stored[["question", "worker", "answer"]].itertuples(False)
+    before = {(first[q], w): (q, a, "") for q, w, a in earlier_ones}
     workers = pseudonyms(order, rows, {*stored["worker"]})
     texts = [*map(plain, map(str, rows["answer"]))]
     said, named = standard({*texts}), standard_names([*{*texts}], order.classes)
@@ -118,8 +116,7 @@ def checked(order: Order, rows: pd.DataFrame, *, correct: bool = False) -> Check
         number=_numbers(rows, "question", order.table["question"].max()).fillna(-1),
         shared=_numbers(rows, "shared", len(order.table)).fillna(1).clip(lower=1),
     )  # fmt: skip
-    problems, valid, left_out, corrected = [], [], Counter[str](), 0
-    said_in: dict[tuple[int | None, str], tuple[str, str]] = {}  # the first answer of these files
+    problems, valid, left_out, corrected, said_in = [], [], Counter[str](), 0, dict[Any, Any]()
     for row in rows.to_dict("records"):
         number, text, kind = int(row["number"]), row["text"], kinds.get(row["number"])
         answer, worker = (named if kind == "name" else said)[text], workers[str(row["worker"])]
