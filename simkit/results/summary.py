@@ -35,7 +35,8 @@ _NOTE = (
     "methods.\n\n"
     "*behind* is the mean difference to the highest within draws, with its 95 % confidence "
     "interval. P(best) is from Student's t for these differences, all drawn together: it is at "
-    "most 0.975 if the interval of another method includes 0. *interval* (after ± in sentences) "
+    "most 0.975 if the interval of another method includes 0. Methods with the same scores in every "
+    "draw share one probability. *interval* (after ± in sentences) "
     "is that of one row over draws. It includes the luck of a draw, which methods share, so the "
     "intervals of two methods may overlap although one is the best. mAP is the mean AP over "
     "{classes} on the test split, in points."
@@ -43,8 +44,9 @@ _NOTE = (
 _EQUAL = 0.95  # a scheme that spent a smaller share of the budget is not compared at equal cost
 _MOST_DRAWS = 100  # more are not stated for each scheme
 _BUY = (
-    "buy: best scheme with a probability of 97.5 % or more; above: mean difference within draws to "
-    "the next scheme, with its 95 % interval"
+    "buy: best scheme with a probability of 97.5 % or more; train: its best method, or those that "
+    "include it with 97.5 %, each with its probability in brackets; above: mean difference within "
+    "draws to the next scheme, with its 95 % interval"
 )
 _OPEN = "open: no scheme is the best with 97.5 %; in brackets, its probability of being the best"
 
@@ -272,7 +274,8 @@ def _verdict(schemes: list[Row], assumed: Sequence[str] = ()) -> str:
         return f"{start} {named(scheme)} with {method} is highest, {score}; {too_few_text(best)}"
     of_scheme = [pair for pair in best.order if pair[0] == scheme]
     if best.settled(of_scheme) or len(pairs) == 1:
-        train = listed([method, *(name for _, name in best.ties)], last="or")
+        row = next(row for row in schemes if row.scheme == scheme)
+        train = _training(row, [method, *(name for _, name in best.ties)])
         following = [pair for pair in best.order if pair[0] != scheme]
         above = ""
         if following:
@@ -290,7 +293,25 @@ def _verdict(schemes: list[Row], assumed: Sequence[str] = ()) -> str:
     return f"{start} open, {which}; highest: {scheme} with {method}, {score}"
 
 
+<<<<<<< HEAD
 def _rivals(best: Best) -> str:
+=======
+def _training(row: Row, equal: Sequence[str]) -> str:
+    """The best methods under a scheme: those with equal scores, then others that may be the best,
+    with their probabilities."""
+    best, facts = row.best, list[str]()
+    if len(equal) > 1:
+        facts.append("same scores in every draw")
+    others = [name for name in best.rivals if name not in equal and best.probability]
+    if others:
+        facts.append(shown_probability(best.probability[equal[0]]))
+    first = listed(equal, last="or") + (f" ({'; '.join(facts)})" if facts else "")
+    rivals = (f"{name} ({shown_probability(best.probability[name])})" for name in others)
+    return listed([first, *rivals], last="or")
+
+
+def _rivals(rivals: Sequence[tuple[str, float]], extra_draws: float | None) -> str:
+>>>>>>> fd84c328 (Lines on what to buy name all methods that may be the best, with probabilities)
     """The rivals with their probabilities of being the best, and the draws that would decide."""
     chances = [f"{name} ({shown_probability(best.probability[name])})" for name in best.rivals]
     text = f"; the best may also be {listed(chances, last='or')}" if chances else ""

@@ -155,7 +155,7 @@ def finish(
         partial(known_classes.importing, modules, work), away,
         executor=workers.executor, workers=workers.count, told=count.under_way,
     )  # fmt: skip
-    own = outcomes(work, here, workers=1, told=count.under_way)
+    own = outcomes(work, here, workers=1, told=count.under_way) if here else ()
     for job, outcome in chain(others, own):
         if failure := _failure(outcome, local=local):
             finished.failures[job.key] = failure

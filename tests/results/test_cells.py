@@ -161,7 +161,10 @@ def test_equal_methods_are_said_to_be_equal():
     assert "an and ll-r are best and equal with 50.0" in text and "em follows, 20.0 (" in text
     text = said({"an": same, "ll-r": same, "em": same[::-1] - 0.001})
     assert "an and ll-r are highest and equal" in text and "may also be em (" in text
-    assert bought({"an": same, "ll-r": same}).startswith("$100: buy fpc, train an or ll-r: 50.0")
+    equal = "$100: buy fpc, train an or ll-r (same scores in every draw"
+    assert bought({"an": same, "ll-r": same}).startswith(f"{equal}): 50.0")
+    text = bought({"an": same, "ll-r": same, "em": same[::-1] - 0.001})
+    assert re.match(re.escape(equal) + r"; 0\.\d\d\) or em \(0\.\d\d\): 50.0", text)
 
 
 def test_a_draw_with_two_results_is_refused_and_a_repeated_row_counts_once():
@@ -198,8 +201,16 @@ def test_a_verdict_compares_all_pairs_and_sums_over_the_methods_of_a_scheme():
     gap = paired_interval(fpc["fpc", "an"] - rpa["rpa", "an"])
     low, mean, high = (f"{100 * one:.1f}" for one in (gap.low, gap.mean, gap.high))
     assert text.endswith(f" mAP, {mean} ({low} to {high}) above rpa")
-    text = bought(rpa | fpc | {("fpc", "ll-r"): 0.5001 + LUCK + noise[2]})
-    assert re.match(r"\$100: buy fpc, train (an|ll-r): 50", text)  # either, as they do not differ
+    more = rpa | fpc | {("fpc", "ll-r"): 0.5001 + LUCK + noise[2]}
+    train = re.match(
+        r"\$100: buy fpc, train (\S+) \((0\.\d+)\) or (\S+) \((0\.\d+)\): 50", bought(more)
+    )
+    (row,) = [row for row in summary_rows(table(more)) if row.scheme == "fpc"]
+    first, p, second, q = train.groups()  # as below, for this scheme
+    assert [first, second] == [*row.best.order]
+    assert [float(p), float(q)] == pytest.approx(
+        [row.best.probability[m] for m in (first, second)], abs=0.006
+    )
     near = {("rpa", "an"): 0.501 + LUCK + noise[2], ("fpc", "em"): 0.5 + LUCK + noise[3]}
     first, second = re.search(
         r"open, \w+ \((0\.\d\d)\) or \w+ \((0\.\d\d)\);", bought(fpc | near)
