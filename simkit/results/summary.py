@@ -36,8 +36,9 @@ _NOTE = (
     "*behind* is the mean difference to the highest within draws, with its 95 % confidence "
     "interval. P(best) is from Student's t for these differences, all drawn together: it is at "
     "most 0.975 if the interval of another method includes 0. Methods with the same scores in "
-    "every draw share one probability. *interval* (after ± in sentences) is that of one row over draws. It includes the luck of a draw, which methods share, so the "
-    "intervals of two methods may overlap although one is the best. mAP is the mean AP over "
+    "every draw share one probability. *interval* (after ± in sentences) is that of one row over "
+    "draws. It includes the luck of a draw, which methods share, so the intervals of two methods "
+    "may overlap although one is the best. mAP is the mean AP over "
     "{classes} on the test split, in points."
 )
 _EQUAL = 0.95  # a scheme that spent a smaller share of the budget is not compared at equal cost
