@@ -293,9 +293,6 @@ def _verdict(schemes: list[Row], assumed: Sequence[str] = ()) -> str:
     return f"{start} open, {which}; highest: {scheme} with {method}, {score}"
 
 
-<<<<<<< HEAD
-def _rivals(best: Best) -> str:
-=======
 def _training(row: Row, equal: Sequence[str]) -> str:
     """The best methods under a scheme: those with equal scores, then others that may be the best,
     with their probabilities."""
@@ -310,8 +307,7 @@ def _training(row: Row, equal: Sequence[str]) -> str:
     return listed([first, *rivals], last="or")
 
 
-def _rivals(rivals: Sequence[tuple[str, float]], extra_draws: float | None) -> str:
->>>>>>> fd84c328 (Lines on what to buy name all methods that may be the best, with probabilities)
+def _rivals(best: Best) -> str:
     """The rivals with their probabilities of being the best, and the draws that would decide."""
     chances = [f"{name} ({shown_probability(best.probability[name])})" for name in best.rivals]
     text = f"; the best may also be {listed(chances, last='or')}" if chances else ""

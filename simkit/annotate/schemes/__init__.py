@@ -167,7 +167,7 @@ class Searching(Scheme):
             warnings.warn(
                 f"{self.name}: {short} of {len(hits)} classes are in fewer {wanted}; all of these "
                 "are kept",
-                stacklevel=3,
+                stacklevel=4,  # the line that calls simulate
             )
 
 

@@ -91,7 +91,7 @@ class ModelAnswers(Scheme):
             warnings.warn(
                 f"{self.name}: the machine labels nothing: {'; '.join(pairs.reasons)}; thresholds "
                 "that you choose, high and low, need no sample",
-                stacklevel=2,
+                stacklevel=3,
             )
         others = np.flatnonzero(~pairs.decided)
         asked = below(chance.of("verify")(*pairs.of(others)), self.verify)

@@ -45,8 +45,9 @@ def test_what_is_paid_for_at_half_precision():
 def test_classes_that_are_too_rare_are_told_of(truth):
     rare = int((truth.counts < 40).sum())
     assert 0 < rare < 12
-    with pytest.warns(UserWarning, match=f"{rare} of 12 classes"):
+    with pytest.warns(UserWarning, match=f"{rare} of 12 classes") as heard:
         simulate(truth, "fpc(per_class=40)")
+    assert {each.filename for each in heard} == {__file__}
 
 
 def test_what_is_paid_for_by_a_given_models_scores():

@@ -78,7 +78,7 @@ def test_a_machine_that_labels_nothing_is_said_with_the_reasons():
     scores = np.random.default_rng(2).normal(0, 2, present.shape)
     with pytest.warns(UserWarning, match="the machine labels nothing") as said:
         labels = simulate(present, "machine", scores=scores)
-    assert labels.codes.nnz == labels.effort.count("verify")
+    assert labels.codes.nnz == labels.effort.count("verify") and said[0].filename == __file__
     text = str(said[0].message)
     assert "of 100 of its surest present labels, more than 1 (a larger wrong_present" in text
     assert "500 pairs may be absent, fewer than the 4,000 of the first group" in text
