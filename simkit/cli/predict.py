@@ -16,8 +16,6 @@ from simkit.errors import BadInput
 from simkit.files import spare, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
 
 
@@ -51,8 +49,8 @@ def command(
     the likelier the class is present: 1 / (1 + exp(-score)) lies between 0 and 1.
 
     If the images have labels, mAP with its 95% interval, AP of classes, and precision and recall at
-    the model's thresholds are printed: of the test split or, without one, of all splits on which
-    the model was not trained.
+    the model's thresholds are printed: of the test split or, without one, of all images. Images
+    that were in the model's training are left out, whatever their names.
 
     Parameters
     ----------
@@ -76,44 +74,53 @@ def command(
         Also write the evaluation to a file: .html, with curves and the surest mistakes, .md, .json
         or .txt.
     """
+    import pandas as pd
+
     from simkit.data.dataset import originals
-    from simkit.learn.predict import tags_of
+    from simkit.learn.predict import predicted, tags_of
     from simkit.learn.trained import SETS_THRESHOLDS
     from simkit.orders import project, project_state
-    from simkit.study.evaluation import check_labelled, evaluated, has_labels
+    from simkit.study.evaluation import (
+        check_labelled,
+        evaluated,
+        has_labels,
+        predicted_from,
+        splits_to_score,
+    )
 
     for table in filter(None, (out, tags)):
         spare(table, *originals(data_spec))
-    network, brought = options.network(backbone, weights), dict(options.features(features))
+    network, files = options.network(backbone, weights), dict(options.features(features))
     data_spec, reason = _unlabelled(data_spec) if split is None else (data_spec, "")
     data, trained = simkit.data.open(data_spec), simkit.Trained.load(model, backbone=network)
     if tags is not None and not trained.thresholds:
         raise BadInput(f"--tags: the model has no thresholds; {SETS_THRESHOLDS}")
-    splits = [split] if split is not None else _in_order(data, brought) or None
+    splits = splits_to_score(data, split, files)
     if report is not None:
         check_labelled(trained, data, splits)
     with progress("predicting") as (advance,):
-        if brought and splits is not None:
-            scores = _of_features(trained, data, splits, brought, device=how["device"])
+        if files:
+            found = predicted_from(files, trained, data, splits, device=how["device"])
         else:
-            scores = simkit.predict(
-                trained, data, split=split, backbone=network, progress=advance, **how
-            )
+            how |= {"backbone": network, "progress": advance}
+            found = predicted(trained, data, splits, **how)
+    scores = pd.concat([part.scores for part in found.values()])
+    made = None
+    if has_labels(data, splits):
+        try:
+            check_labelled(trained, data, splits)
+            made = evaluated(trained, data, found, errors=project.test_errors(data_spec))
+        except BadInput as error:
+            if report is not None:
+                raise
+            reason = f"not evaluated: {error}"
     _write(scores, out)
     if tags is not None:
         _write(tags_of(trained, scores), tags)
     project_state.record(out.absolute().parent, made=out)
     N, L = scores.shape
-    facts, made = {"file": str(out), "images": N, "classes": L}, None
+    facts = {"file": str(out), "images": N, "classes": L}
     facts |= {"tags": str(tags)} if tags is not None else {}
-    if has_labels(data, splits):
-        try:
-            check_labelled(trained, data, splits)
-            made = evaluated(trained, data, scores, splits, errors=project.test_errors(data_spec))
-        except BadInput as error:
-            if report is not None:
-                raise
-            reason = f"not evaluated: {error}"
     print_json(facts | ({"evaluation": made.to_json()} if made else {}))
     say(f"wrote {out} ({N:,} images, {L:,} classes)")
     if trained.thresholds:
@@ -154,48 +161,3 @@ def _write(scores: pd.DataFrame, out: Path) -> None:
     with whole(out) as part:
         write = table.to_csv if out.suffix.lower() == ".csv" else table.to_parquet
         write(part, index=False)
-
-
-def _in_order(data: simkit.data.Dataset, files: dict[str, str]) -> list[str]:
-    """The splits with features in the order of the data, as images are scored."""
-    return sorted(files, key=[*data.truth, *files].index)
-
-
-def _of_features(
-    trained: simkit.Trained,
-    data: simkit.data.Dataset,
-    splits: Sequence[str],
-    files: dict[str, str],
-    *,
-    device: str,
-) -> pd.DataFrame:
-    """The scores of splits whose features are given, as `simkit.predict` returns them."""
-    import pandas as pd
-
-    from simkit.learn.predict import same_fit
-    from simkit.study.sources import kind_of, open_source
-
-    kind, facts = kind_of(trained.method), trained.history.settings
-    if trained.model.backbone is not None:
-        raise BadInput("the model was fine-tuned on images, so features do not fit it; leave "
-                       "--features out")  # fmt: skip
-    source = simkit.Source(data.name, tuple(splits), (kind,), features=tuple(files.items()))
-    study, tables, trained_on = open_source(source, data=data), [], list[str]()
-    for split in splits:
-        inputs, made = study.inputs(split, kind), study.features[split, kind].history
-        made_by = made.parents[1:]
-        if made_by and "backbone_id" in facts:
-            same_fit(facts, made.settings.get("fit"))
-        if made_by and facts.get("backbone_id") not in (None, *made_by):
-            raise BadInput(
-                f"the model was trained on features of {facts['backbone']} with the weights "
-                f"{facts['backbone_id']}, but those of {files.get(split, split)} are of "
-                f"{made_by[0]}; compute them with the network of the training"
-            )
-        scores = simkit.predict(trained, inputs, device=device)
-        scores.iloc[study.skipped(split)] = float("nan")
-        tables.append(scores.set_axis(data.truth[split].images, axis=0))
-        trained_on += [split] * (str(inputs.id) in trained.history.parents)
-    table = pd.concat(tables).rename_axis(index="image")
-    table.attrs["trained_on"] = trained_on
-    return table

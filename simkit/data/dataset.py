@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 
 from simkit.errors import BadInput, located, unknown
 from simkit.files import beside, expanded, reading
+from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy, close, columns_of, shipped
 from simkit.labels.truth import Boxes, Truth
 from simkit.registry import Registry, build
@@ -45,6 +46,15 @@ class Pictures(Protocol):
     def read(self, index: Sequence[int] | NDArray[np.integer]) -> list[NDArray[np.uint8]]:
         """One (H, W, 3) uint8 RGB array for each of `index`."""
         ...
+
+
+def content_ids(pictures: Pictures) -> list[str]:
+    """A content id for each image, the same in all data sets with it; for pictures without
+    `image_ids`, the same in those of equal `id`."""
+    ids: list[str] = getattr(pictures, "image_ids", None) or [
+        content_id(pictures.id, str(row)) for row in range(len(pictures))
+    ]
+    return ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,6 +362,19 @@ def write_spec(name: str, settings: Mapping[str, Any], main: str = "") -> str:
             text = f'"{text}"'
         parts.append(text if key == main else f"{key}={text}")
     return ":".join([name, *filter(None, [",".join(parts)])])
+
+
+def shortened(data: Dataset) -> str:
+    """The text that opens a data set, without settings that have their default; or its name."""
+    if not data.spec:
+        return data.name
+    source, settings, toml = read_spec(data.spec)
+    if toml is not None:
+        return data.spec
+    entries = fields(source)  # type: ignore[arg-type]
+    plain = {entry.name: str(entry.default) for entry in entries}
+    kept = {name: text for name, text in settings.items() if plain[name] != text}
+    return write_spec(source.name, kept, entries[0].name)
 
 
 def _raise_with_hint(spec: str) -> None:

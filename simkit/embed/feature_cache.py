@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.cache import FEATURES, INDEX, cache_folder, mark_used
-from simkit.data.dataset import Pictures
+from simkit.data.dataset import Pictures, content_ids
 from simkit.embed.decoding import FIT
 from simkit.embed.feature_files import (
     MISSING,
@@ -110,9 +110,8 @@ class Place:
         if out is not None:
             return Place(kind, Path(out) / kind, key, None, network, N)
         shelf = Path(cache_folder() if cache is None else cache) / FEATURES / content_id(*network)
-        ids = getattr(pictures, "image_ids", None)
-        ids = ids or [content_id(pictures.id, str(row)) for row in range(N)]
-        return Place(kind, shelf, key, np.array(ids, np.bytes_), network, N)
+        ids = np.array(content_ids(pictures), np.bytes_)
+        return Place(kind, shelf, key, ids, network, N)
 
     @property
     def begun(self) -> bool:

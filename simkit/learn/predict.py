@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import nn
 
 from simkit.data import Dataset
@@ -62,8 +64,7 @@ def predict(
     -------
     pandas.DataFrame
         (N, L) float32 logits, higher is likelier; ``1 / (1 + exp(-scores))`` is in [0, 1]. The
-        index holds image ids (row numbers, for arrays), the columns are the classes. Of a data
-        set, ``scores.attrs["trained_on"]`` names the splits on which the model was trained.
+        index holds image ids (row numbers, for arrays), the columns are the classes.
 
     Raises
     ------
@@ -83,6 +84,41 @@ def predict(
             data = ImageInputs(data) if data.dtype == np.uint8 else FeatureInputs(data)
         scores = model.scores(data, device=device)
         return pd.DataFrame(scores, columns=pd.Index(model.classes, name="class"))
+    how: dict[str, Any] = {"unreadable": unreadable, "device": device, "progress": progress}
+    found = predicted(model, data, splits_of(data, split), backbone=backbone, **how)
+    return pd.concat([part.scores for part in found.values()])
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Scores of N images, and which of them were in the model's training.
+
+    Attributes
+    ----------
+    scores
+        As `predict` returns them.
+    seen
+        (N,) images of the training.
+    checked
+        Whether the model records its training images, so that `seen` is complete.
+    """
+
+    scores: pd.DataFrame
+    seen: NDArray[np.bool_]
+    checked: bool
+
+
+def predicted(
+    model: Trained,
+    data: Dataset,
+    splits: Sequence[str],
+    *,
+    backbone: nn.Module | None = None,
+    unreadable: Literal["stop", "skip"] = "stop",
+    device: str = "auto",
+    progress: Progress = silent,
+) -> dict[str, Prediction]:
+    """By split, the scores of a data set with images; see `predict`."""
     trained = model.model.backbone
     network = cast(Backbone, trained or backbone or backbone_of(model.history.settings))
     expected = model.history.settings.get("backbone_id")
@@ -95,8 +131,8 @@ def predict(
     if trained is None and expected is not None:
         same_fit(model.history.settings, FIT)
     kind: Kind = "maps" if model.method.needs.maps else "pooled"
-    tables, trained_on = [], list[str]()
-    for name in splits_of(data, split):
+    found = dict[str, Prediction]()
+    for name in splits:
         lost = np.zeros(0, np.int64)
         inputs: FeatureInputs | ImageInputs
         if trained is not None:
@@ -109,14 +145,32 @@ def predict(
             lacking = "images without scores because their file cannot be read: {}"
             note(name, [image.image for image in features.skipped],
                  f"{lacking}; replace the files", total=len(features.values))  # fmt: skip
-        trained_on += [name] * (str(inputs.id) in model.history.parents)
-        scores = model.scores(inputs, device=device)
-        scores[lost] = np.nan
-        images = pd.Index(data.truth[name].images, name="image")
-        tables.append(pd.DataFrame(scores, images, pd.Index(model.classes, name="class")))
-    table = pd.concat(tables)
-    table.attrs["trained_on"] = trained_on
-    return table
+        found[name] = of_split(model, data, name, inputs, lost=lost, device=device)
+    return found
+
+
+def of_split(
+    model: Trained,
+    data: Dataset,
+    split: str,
+    inputs: FeatureInputs | ImageInputs,
+    *,
+    lost: NDArray[np.int64],
+    device: str,
+) -> Prediction:
+    """The scores of a split with these inputs; lost: rows of its unreadable images."""
+    import pandas as pd
+
+    scores = model.scores(inputs, device=device)
+    scores[lost] = np.nan
+    images = pd.Index(data.truth[split].images, name="image")
+    table = pd.DataFrame(scores, images, pd.Index(model.classes, name="class"))
+    pictures, features = data.pictures.get(split), getattr(inputs, "values", None)
+    seen = None if model.trained_on is None else model.trained_on.seen(pictures, features)
+    if seen is None:  # its history still has the content id of its inputs
+        was = str(inputs.id) in model.history.parents
+        return Prediction(table, np.full(len(table), was), False)
+    return Prediction(table, seen, True)
 
 
 def same_fit(settings: Mapping[str, Any], fit: str | None) -> None:

@@ -32,6 +32,7 @@ from simkit.learn.method import Method, Wrapper, make, spell
 from simkit.learn.model import BATCH, Head, Model, check_inputs, outputs, scores
 from simkit.learn.settings import Settings
 from simkit.learn.task import Task
+from simkit.learn.training_images import TrainingImages
 from simkit.learn.validation import Validation
 from simkit.metrics.ranking import at_entries
 
@@ -113,6 +114,9 @@ class Trained:
         `expected`, `low` and `high` of mAP on new images; empty if it was not scored. Where the
         labels err at known rates, `errors` has these, and `as_true` is the expected mAP without
         correction for them.
+    trained_on
+        The images of the training, which evaluations leave out; None for models of arrays and of
+        earlier versions, which do not record them.
     """
 
     model: Model
@@ -132,6 +136,7 @@ class Trained:
     thresholds_present: tuple[int, ...] = ()
     tag_precision: float = 0.0
     scored: Mapping[str, Any] = field(default_factory=dict)
+    trained_on: TrainingImages | None = None
 
     def scores(
         self,
@@ -230,6 +235,7 @@ class Trained:
         target = Path(folder)
         tensors = {f"model.{k}": v for k, v in self.model.state_dict().items()}
         tensors |= {f"state.{k}": v for k, v in self.state.state_dict().items()}
+        tensors |= {} if self.trained_on is None else self.trained_on.tensors()
         write_tensors(target / "model.safetensors", tensors, {})
         curves = {  # JSON has neither NaN nor infinity
             name: [value if math.isfinite(value) else None for value in getattr(self, name)]
@@ -299,6 +305,7 @@ class Trained:
             }
             history = History.from_json(json.dumps(facts["history"]))
             values |= {key: facts[key] for key in _FACTS if key in facts}
+            values["trained_on"] = TrainingImages.read(tensors)
             values["thresholds_present"] = tuple(facts.get("thresholds_present", ()))
             return Trained(model, method, state, classes, facts["epoch"], history=history, **values)
 

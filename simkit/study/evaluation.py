@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -15,9 +16,11 @@ from torch import nn
 from simkit import metrics
 from simkit.data import Dataset
 from simkit.data import open as open_data
-from simkit.data.dataset import Pictures
+from simkit.data.dataset import WHOLE, Pictures, shortened
+from simkit.embed.feature_files import of_splits
+from simkit.embed.features import read_features
 from simkit.errors import BadInput, examples, note
-from simkit.learn.predict import predict, splits_of
+from simkit.learn.predict import Prediction, of_split, predicted, same_fit, splits_of
 from simkit.learn.trained import SETS_THRESHOLDS, Trained, tag_rule, thresholds_from, untagged
 from simkit.metrics.ap import LabelCounts, ap_of_classes
 from simkit.metrics.thresholds import exact_interval
@@ -27,7 +30,7 @@ from simkit.registry import short
 from simkit.results.report import Image, Page, Readable, Section, Table, look, points, svg_source
 from simkit.results.statistics import Interval
 from simkit.results.test_split import Errors, correction_in_words, on_new_images
-from simkit.study.sources import StudyData
+from simkit.study.sources import StudyData, StudySource, compute, kind_of, open_source
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -76,6 +79,9 @@ class Evaluation(Readable):
         which `expected` is corrected; None: unknown.
     as_true
         The expected mAP without this correction.
+    seen, trained_on
+        Number of images that were left out because the model was trained on them, and a sentence
+        about it, or about why this cannot be checked; "" if there are none.
     """
 
     map: float
@@ -94,6 +100,8 @@ class Evaluation(Readable):
     tag_precision: float
     errors: Errors | None
     as_true: float
+    seen: int = 0
+    trained_on: str = ""
     _pictures: Sequence[tuple[Pictures, int]] = ()
 
     @property
@@ -128,6 +136,7 @@ class Evaluation(Readable):
             **_plain(pd.DataFrame([means]))[0], "images": len(self.scores), "data": self.data,
             "model": self.model, "thresholds_from": self.thresholds_from,
             "left_out": self.left_out, "errors": self.errors,
+            "seen": self.seen, "trained_on": self.trained_on,
             "by_class": _plain(self.by_class.reset_index()),
             "mistakes": _plain(self.mistakes.drop(columns="row")),
         }  # fmt: skip
@@ -143,6 +152,7 @@ class Evaluation(Readable):
         answers = [
             ("mAP", f"{points(self.map)} on these images. Expected on new images: {expected.ends}"
              f"{few}; {labels}."),
+            *([("Training", self.trained_on)] if self.trained_on else []),
             ("Tags", self._tags()),
             ("Data", self.data), ("Model", self.model),
         ]  # fmt: skip
@@ -256,6 +266,7 @@ def evaluate(
     data: Dataset | str,
     *,
     split: str | None = None,
+    features: str | PathLike[str] | Mapping[str, str | PathLike[str]] | None = None,
     backbone: nn.Module | None = None,
     unreadable: Literal["stop", "skip"] = "stop",
     device: str = "auto",
@@ -272,8 +283,11 @@ def evaluate(
         A data set with images and labels, or its text, such as ``"folder:new,labels=new.csv"``.
         Classes are matched by name.
     split
-        The split to evaluate on; by default test or, without one, all splits on which the model was
-        not trained.
+        The split to evaluate on; by default test or, without one, all. Images that were in the
+        model's training are left out.
+    features
+        Instead of images: the folder that ``simkit features --out`` wrote, or by split an npz file
+        with an array `features`, one row per image, or a folder of features.
     backbone, unreadable, device, progress
         As in `predict`.
     errors
@@ -289,8 +303,8 @@ def evaluate(
     Raises
     ------
     BadInput
-        As `predict`, and for data without labels, without a class of the model, or without a class
-        that has both present and absent labels.
+        As `predict`, and for data without labels, without a class of the model, without a class
+        that has both present and absent labels, or without images outside the model's training.
 
     Examples
     --------
@@ -299,12 +313,77 @@ def evaluate(
     """
     trained = model if isinstance(model, Trained) else Trained.load(model, backbone=backbone)
     data = open_data(data) if isinstance(data, str) else data
-    check_labelled(trained, data, split)
-    scores = predict(
-        trained, data, split=split, backbone=backbone, unreadable=unreadable, device=device,
-        progress=progress,
-    )  # fmt: skip
-    return evaluated(trained, data, scores, split, errors=errors)
+    files = {} if features is None else _by_split(features)
+    splits = splits_to_score(data, split, files)
+    check_labelled(trained, data, splits)
+    if files:
+        found = predicted_from(files, trained, data, splits, device=device)
+    else:
+        how: dict[str, Any] = {"unreadable": unreadable, "progress": progress}
+        found = predicted(trained, data, splits, backbone=backbone, device=device, **how)
+    return evaluated(trained, data, found, errors=errors)
+
+
+def _by_split(features: str | PathLike[str] | Mapping[str, str | PathLike[str]]) -> dict[str, str]:
+    """The files or folders of features by split."""
+    if isinstance(features, Mapping):
+        return {split: str(file) for split, file in features.items()}
+    if splits := of_splits(Path(features)):
+        return {split: str(folder) for split, folder in splits.items()}
+    raise BadInput(
+        f"features: {features} holds no features by split; name a folder that simkit features "
+        f"--out wrote, or the split, as in {{'test': {str(features)!r}}}"
+    )
+
+
+def splits_to_score(data: Dataset, split: str | None, files: Mapping[str, str]) -> list[str]:
+    """The splits that are scored, in the order of the data.
+
+    split: one, or None for all; files: of features by split, instead of images. Raises BadInput for
+    features of splits that the data do not have.
+    """
+    if not files:
+        return splits_of(data, split)
+    wanted = {*files} if split is None else {split}
+    if others := sorted(wanted - {*data.truth}):
+        splits = [name for name in data.truth if name != WHOLE]
+        raise BadInput(
+            f"{examples(files.get(name, name) for name in others)}: features of {examples(others)},"
+            f" but {shortened(data)} has only {examples(splits)}; name the data set of the "
+            f"features, or {compute(data)}"
+        )
+    if split is None and "train" in files and "val" not in files and WHOLE in data.truth:
+        rows = len(read_features(files["train"]).values)
+        if rows == data.truth[WHOLE].shape[0]:  # computed before validation was held out
+            wanted.add("val")
+    return [name for name in data.truth if name in wanted]
+
+
+def predicted_from(
+    files: Mapping[str, str], trained: Trained, data: Dataset, splits: Sequence[str], *, device: str
+) -> dict[str, Prediction]:
+    """By split, the scores from its features. Raises BadInput for those of other images or of
+    another network than that of the training."""
+    kind, facts = kind_of(trained.method), trained.history.settings
+    if trained.model.backbone is not None:
+        raise BadInput("the model was fine-tuned on images, so features do not fit it; leave "
+                       "--features out")  # fmt: skip
+    source = StudySource(data.spec, tuple(splits), (kind,), features=tuple(files.items()))
+    study, found = open_source(source, data=data), dict[str, Prediction]()
+    for split in splits:
+        inputs, made = study.inputs(split, kind), study.features[split, kind].history
+        made_by = made.parents[1:]
+        if made_by and "backbone_id" in facts:
+            same_fit(facts, made.settings.get("fit"))
+        if made_by and facts.get("backbone_id") not in (None, *made_by):
+            raise BadInput(
+                f"the model was trained on features of {facts['backbone']} with the weights "
+                f"{facts['backbone_id']}, but those of {files.get(split, split)} are of "
+                f"{made_by[0]}; compute them with the network of the training"
+            )
+        lost = study.skipped(split)
+        found[split] = of_split(trained, data, split, inputs, lost=lost, device=device)
+    return found
 
 
 def has_labels(data: Dataset, split: str | Sequence[str] | None) -> bool:
@@ -325,29 +404,39 @@ def check_labelled(model: Trained, data: Dataset, split: str | Sequence[str] | N
 
 
 def evaluated(
-    model: Trained, data: Dataset, scores: pd.DataFrame,
-    split: str | Sequence[str] | None = None, *, errors: Errors | None = None,
-) -> Evaluation:  # fmt: skip
-    """The evaluation of a model whose scores on a data set `predict` returned."""
-    names, parts = _splits(data, scores, split)
+    model: Trained, data: Dataset, found: Mapping[str, Prediction], *, errors: Errors | None = None
+) -> Evaluation:
+    """The evaluation of a model on those images of these splits that were not in its training.
+
+    Raises BadInput without such images, and as `evaluate`.
+    """
+    parts = {"test": found["test"]} if "test" in found and not found["test"].seen.all() else found
+    new = {name: np.flatnonzero(~part.seen) for name, part in parts.items()}
+    new = {name: rows for name, rows in new.items() if len(rows)}
+    if not new:
+        number = sum(len(part.seen) for part in parts.values())
+        raise BadInput(
+            f"all {number:,} images of {data.name} were in the model's training, so no mAP on new "
+            "images can be stated; evaluate on other images"
+        )
     leaves = {data.classes[c] for c in data.leaves}
     classes = [name for name in model.classes if name in leaves]
     _note_classes(model, data, classes)
     columns = [data.classes.index(name) for name in classes]
     tables, present, known, pictures = [], [], [], list[tuple[Pictures, int]]()
-    for name in names:
-        table = scores.iloc[parts[name]][classes]
+    for name, rows in new.items():
+        table = parts[name].scores.iloc[rows][classes]
         counts = StudyData(data, {}).known(name)
         counts = np.ones(data.truth[name].shape, bool) if counts is None else counts
         counts = counts if isinstance(counts, np.ndarray) else counts.toarray()
         tables.append(table)
-        present.append(data.truth[name].present[:, columns].toarray())
-        known.append(counts[:, columns] & table.notna().to_numpy())
+        present.append(data.truth[name].present[:, columns].toarray()[rows])
+        known.append(counts[rows][:, columns] & table.notna().to_numpy())
         if name in data.pictures:
-            pictures += [(data.pictures[name], row) for row in range(len(table))]
+            pictures += [(data.pictures[name], int(row)) for row in rows]
     frame, shown, counted = pd.concat(tables), np.concatenate(present), np.concatenate(known)
     labels = LabelCounts.of(shown, counted)
-    where = data.name if names == [*parts] else f"{data.name}, {' and '.join(names)}"
+    where = data.name if [*new] == [*found] else f"{data.name}, {' and '.join(new)}"
     labels.check(where, "evaluate on more images, with present and absent labels (1 and 0)")
     by_class = _by_class(model, frame, shown, counted, labels)
     scored, ap = by_class[by_class["ap"].notna()], by_class["ap"].to_numpy()
@@ -364,24 +453,25 @@ def evaluated(
         f"{short(model.method)}, {network}, trained on {settings.get('data', 'arrays')}; id "
         f"{model.id}", thresholds_from(model.thresholds_from, model.thresholds_how),
         model.tag_precision, errors,
-        on_new_images(ap, labels).mean, pictures,
+        on_new_images(ap, labels).mean, *_training(model, parts), pictures,
     )  # fmt: skip
 
 
-def _splits(
-    data: Dataset, scores: pd.DataFrame, split: str | Sequence[str] | None
-) -> tuple[list[str], dict[str, slice]]:
-    """The splits to evaluate on, and the rows of each scored split."""
-    every, parts, start = splits_of(data, split), dict[str, slice](), 0
-    for name in every:
-        parts[name] = slice(start, start := start + data.truth[name].shape[0])
-    trained_on = scores.attrs.get("trained_on", ())
-    new = [name for name in every if name not in trained_on] or every
-    names = ["test"] if "test" in new else new
-    seen = [name for name in names if name in trained_on]
-    note(data.name, seen, "splits on which the model was trained: {}; its mAP is too high there, "
-         "evaluate on other images")  # fmt: skip
-    return names, parts
+def _training(model: Trained, parts: Mapping[str, Prediction]) -> tuple[int, str]:
+    """`Evaluation.seen` and `trained_on`."""
+    images = sum(len(part.seen) for part in parts.values())
+    seen = sum(int(part.seen.sum()) for part in parts.values())
+    says = list[str]()
+    if seen:
+        says.append(f"{seen:,} of these {images:,} images were in its training; mAP is of the "
+                    f"other {images - seen:,}.")  # fmt: skip
+    if not all(part.checked for part in parts.values()):
+        why = "does not record them (it is of an earlier version, or of arrays); train it again"
+        if model.trained_on is not None:
+            why = "knows them by their pictures, which these data lack; name their folder"
+        says.append("Whether images here were in its training, which makes mAP too high, cannot be "
+                    f"checked: the model {why}.")  # fmt: skip
+    return seen, " ".join(says)
 
 
 def _note_classes(model: Trained, data: Dataset, classes: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from os import PathLike
 from pathlib import Path
+from shlex import quote
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -20,7 +21,7 @@ from simkit.annotate.similarities import Similarities, is_table, scored_splits, 
 from simkit.cache import cache_folder
 from simkit.data import Dataset
 from simkit.data import open as open_data
-from simkit.data.dataset import WHOLE, read_spec
+from simkit.data.dataset import WHOLE, read_spec, shortened
 from simkit.data.folder import UNLABELLED
 from simkit.embed.backbones import backbone as load_backbone
 from simkit.embed.feature_files import Kind, of_splits
@@ -529,16 +530,24 @@ def _precomputed(source: StudySource, data: Dataset, split: str) -> dict[Kind, F
         N, made_from = len(stored.values), _pictures_id(stored)
         if N not in (len(images), len(whole)):
             raise BadInput(
-                f"{file} has {N:,} rows, but {split} {len(images):,} images; name another"
+                f"{file} has {N:,} rows, but {split} {len(images):,} images; name the features of "
+                f"these, or {compute(data)}"
             )
         of = split if N == len(images) else WHOLE
         if made_from and of in data.pictures and made_from != data.pictures[of].id:
-            raise BadInput(f"{file} has features of other images than {of}; extract them anew")
+            raise BadInput(f"{file} has features of other images than {of}; name the features of "
+                           f"these, or {compute(data)}")  # fmt: skip
         if stored.kind == "pooled" and kind == "maps":
             raise BadInput(f"{file} holds pooled features, but a method needs maps; name others")
         stored = stored if of == split else stored.select(places(whole, images))
         features[kind] = stored if stored.kind == kind else stored.pooled()
     return features
+
+
+def compute(data: Dataset) -> str:
+    """The mend for features of other images."""
+    made = f"simkit features --data {quote(shortened(data))} --out NEW"
+    return f"compute them with the network of the training: {made}"
 
 
 def _pictures_id(features: Features) -> str:

@@ -27,6 +27,7 @@ from simkit.learn.optim import Settings
 from simkit.learn.side_info import prepare
 from simkit.learn.train import Trained, train
 from simkit.learn.trained import CROSS_FITTED, SETS_THRESHOLDS, TAG_PRECISION, VAL, thresholds_from
+from simkit.learn.training_images import TrainingImages
 from simkit.metrics.ap import LabelCounts
 from simkit.progress import Progress, silent
 from simkit.registry import Share
@@ -272,7 +273,7 @@ def trial(
     asked = labels if unasked == "skip" else labels.over_all_images()
     task = prepare(run.task(asked), method, **options)
     trained = train(task, method, checkpoint=checkpoint, progress=progress, **options)
-    trained = _with_data(trained, run)
+    trained = _with_data(trained, run, task.rows)
     images = _image_counts(labels, all_asked)
     fitted = _cross_fitted(run, labels, progress) if report and not val else None
     of_val = run.scored(trained, "val") if val else fitted
@@ -496,12 +497,19 @@ def _with_thresholds(
     )  # fmt: skip
 
 
-def _with_data(trained: Trained, run: Training) -> Trained:
-    """The model with the data set, and the network of the features if known, in its history."""
+def _with_data(trained: Trained, run: Training, rows: NDArray[np.int64]) -> Trained:
+    """The model with its images, and with the data set and any known network in its history.
+
+    rows: of the images that it was trained on.
+    """
+    pictures, features = run.data.data.pictures.get("train"), None
     settings: dict[str, Any] = {**trained.history.settings, "data": run.data.data.name}
     if run.transform is None:  # the model of a trained backbone has its name already
-        made = next(each for (of, _), each in run.data.features.items() if of == "train").history
+        of_train = next(each for (of, _), each in run.data.features.items() if of == "train")
+        made, features = of_train.history, of_train.values
         names = ("backbone", "weights", "size", "fit")
         settings |= {name: made.settings[name] for name in names if name in made.settings}
         settings |= {"backbone_id": made.parents[1]} if len(made.parents) > 1 else {}
-    return replace(trained, history=replace(trained.history, settings=settings))
+    history = replace(trained.history, settings=settings)
+    images = TrainingImages.among(rows, pictures, features)
+    return replace(trained, history=history, trained_on=images)

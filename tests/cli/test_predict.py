@@ -116,6 +116,40 @@ def test_labelled_images_are_evaluated(shell, model: str, folder: str) -> None:
     assert "classes of the model that the labels do not have: 50 of 52" in done.err
 
 
+def test_images_of_the_training_are_recognised_in_other_data(shell) -> None:
+    from PIL import Image
+
+    data = simkit.data.open(SMALL)
+    present = data.truth["train"].present[:20].toarray().astype(int)
+    common = present.sum(0).argsort()[-3:]
+    rows: dict[str, list[str]] = {"photos": [], "renamed": []}
+    for i, pixels in enumerate(data.pictures["train"].read(range(20))):
+        for folder, name in (("photos", f"{i:02}.png"), ("renamed", f"x{40 - i}.png")):
+            Path(folder).mkdir(exist_ok=True)
+            Image.fromarray(pixels).save(Path(folder, name))
+            rows[folder].append(",".join([name, *map(str, present[i, common])]))
+    for folder, lines in rows.items():
+        Path(folder, "labels.csv").write_text("\n".join(["file,a,b,c", *sorted(lines)]))
+    plain, named = "folder:photos,labels=labels.csv", "folder:renamed,labels=labels.csv"
+    how = ("--method", "an", "--epochs", 1, "--labels", "photos/labels.csv")
+    done = shell("train", *how, "--data", f"{plain},test=0.5,val=0", "--out", "model")
+    assert done.code == 0, done.err
+    assert shell("features", "--data", "folder:renamed,labels=none", "--out", "f").code == 0
+    expected = "10 of these 20 images were in its training; mAP is of the other 10."
+    for more in ((), ("--features", "f")):  # train and val of the labels
+        done = shell("predict", "model", "--data", named, "--out", "s.csv", "--json", *more)
+        assert done.code == 0, done.err
+        assert done.json["images"] == 20
+        assert done.json["evaluation"]["trained_on"] == expected
+    again = simkit.evaluate("model", named, features="f")
+    assert (again.trained_on, again.seen, len(again.scores)) == (expected, 10, 10)
+    assert again.map == done.json["evaluation"]["map"]
+    done = shell("predict", "model", "--data", f"{plain},test=0.5", "--features", "test=f/train")
+    assert done.code == 2 and f"--data {plain},test=0.5 --out" in done.err
+    done = shell("predict", "model", "--data", plain, "--features", "test=f/train")
+    assert done.code == 2 and f"{plain} has only train, val;" in done.err
+
+
 def test_labels_that_measure_nothing_are_one_sentence(shell, model: str, folder: str) -> None:
     Path("photos/labels.csv").write_text("file,red\n0.png,1\n1.png,1\n2.png,1\n")
     done = shell("predict", model, "--data", f"{folder},labels=labels.csv")

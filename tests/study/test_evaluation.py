@@ -15,9 +15,12 @@ import simkit
 from simkit import FeatureInputs, Settings, Task, Trained, Truth, methods
 from simkit.data.dataset import Dataset
 from simkit.errors import BadInput
+from simkit.learn.predict import Prediction
 from simkit.metrics.ap import LabelCounts, ap_of_classes
 from simkit.results.test_split import on_new_images
 from simkit.study.evaluation import Evaluation, evaluated
+from simkit.study.trial import trial
+from tests.study.conftest import save_truth
 
 HOSTILE = "<script>alert(1)</script>"
 NAMES = ("cat", HOSTILE, "cow", "eel", "fox")
@@ -37,9 +40,14 @@ def model() -> Trained:
     return simkit.train(task, methods.make("an"), settings=Settings(epochs=1))
 
 
+def unseen(scores: np.ndarray) -> dict[str, Prediction]:
+    table = pd.DataFrame(scores, IMAGES, [*NAMES])
+    return {"train": Prediction(table, np.zeros(len(table), bool), True)}
+
+
 def by_hand(model: Trained, scores: np.ndarray = SCORES) -> Evaluation:
     with pytest.warns(UserWarning, match="the labels do not have: 1 of 5 .fox."):
-        return evaluated(model, DATA, pd.DataFrame(scores, IMAGES, [*NAMES]))
+        return evaluated(model, DATA, unseen(scores))
 
 
 def test_means_are_over_classes_with_present_and_absent_labels(model) -> None:
@@ -133,15 +141,13 @@ def test_data_without_classes_or_labels_of_the_model_are_refused(model) -> None:
         simkit.evaluate(model, nothing)
     alike = Dataset("alike", {"train": Truth.of(PRESENT[:, 2:], IMAGES, NAMES[2:4])})
     with pytest.raises(BadInput, match="no class has both present and absent labels"):
-        evaluated(model, alike, pd.DataFrame(SCORES, IMAGES, [*NAMES]))
+        evaluated(model, alike, unseen(SCORES))
 
 
 @pytest.fixture(scope="module")
 def on_scenes() -> tuple[str, Trained]:
     spec = "scenes:images=150,val=30,test=40"
     labels = simkit.simulate(simkit.data.open(spec).truth["train"], "full-subset")
-    from simkit.study.trial import trial
-
     source = simkit.Source(spec, (), (), "scenes-net")
     settings = Settings(epochs=3)
     done = trial(labels, methods.make("an"), source, settings=settings, report=True)
@@ -167,14 +173,40 @@ def test_a_model_is_evaluated_on_test_images_as_scikit_learn_does(on_scenes) -> 
     assert html.count("data:image/svg") == done.by_class["ap"].notna().sum()
 
 
-def test_images_of_the_training_are_left_out_or_named(on_scenes) -> None:
+def test_images_of_the_training_are_left_out(on_scenes, tmp_path) -> None:
     spec, model = on_scenes
-    data = simkit.data.open(spec)
+    model.save(tmp_path)
+    data, loaded = simkit.data.open(spec), Trained.load(tmp_path)
     parts = {s: {k: v for k, v in getattr(data, s).items() if k != "test"}
              for s in ("truth", "pictures")}  # fmt: skip
-    assert len(simkit.evaluate(model, replace(data, **parts)).scores) == 30  # val
-    with pytest.warns(UserWarning, match="on which the model was trained: 1 .train."):
-        assert len(simkit.evaluate(model, data, split="train").scores) == 150
+    done = simkit.evaluate(loaded, replace(data, **parts))
+    assert len(done.scores) == 30 and done.seen == 150  # val, train
+    assert "150 of these 180 images were in its training; mAP is of the other 30." in done.text(
+        width=1000
+    )
+    with pytest.raises(BadInput, match="all 150 images of scenes were"):
+        simkit.evaluate(loaded, data, split="train")
+    earlier = simkit.evaluate(replace(loaded, trained_on=None), replace(data, **parts))
+    assert len(earlier.scores) == 30  # the id of the features is that of the training
+    assert "cannot be checked" in simkit.evaluate(replace(loaded, trained_on=None), spec).text()
+    assert not simkit.evaluate(loaded, spec).trained_on
+
+
+def test_without_pictures_the_rows_of_features_are_recognised(tiny, tmp_path) -> None:
+    grid = tiny()
+    labels = simkit.simulate(simkit.data.open(grid.data).truth["train"], "full-subset")
+    source = simkit.Source(grid.data, (), (), features=tuple(grid.features.items()))
+    model = trial(labels, methods.make("an"), source, settings=Settings(epochs=1)).trained
+    model.save(tmp_path / "model")
+    parts = [np.load(grid.features[split])["features"] for split in ("train", "test")]
+    present = np.random.default_rng(1).random((50, 4)) < 0.4
+    save_truth(tmp_path / "mixed.npz", present, "mixed")
+    np.savez(tmp_path / "mixed-features.npz", features=np.concatenate([parts[0][:10], parts[1]]))
+    data = grid.data.rpartition("=")[0] + f"={tmp_path / 'mixed.npz'}"
+    brought = {"test": tmp_path / "mixed-features.npz"}
+    done = simkit.evaluate(tmp_path / "model", data, features=brought)
+    assert done.seen == 10 and [*done.scores.index] == [f"mixed {i}" for i in range(10, 50)]
+    assert done.present.tolist() == present[10:].tolist()
 
 
 def test_the_interval_holds_map_on_many_images() -> None:
