@@ -16,7 +16,12 @@ from simkit.errors import BadInput
 from simkit.files import spare, whole
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
+
+    from simkit.learn.predict import Prediction
+    from simkit.study.evaluation import Evaluation
 
 
 @click.command(
@@ -77,16 +82,10 @@ def command(
     import pandas as pd
 
     from simkit.data.dataset import originals
-    from simkit.learn.predict import predicted, tags_of
+    from simkit.learn.predict import tags_of
     from simkit.learn.trained import SETS_THRESHOLDS
-    from simkit.orders import project, project_state
-    from simkit.study.evaluation import (
-        check_labelled,
-        evaluated,
-        has_labels,
-        predicted_from,
-        splits_to_score,
-    )
+    from simkit.orders import project_state
+    from simkit.study.evaluation import check_labelled, scored, splits_to_score
 
     for table in filter(None, (out, tags)):
         spare(table, *originals(data_spec))
@@ -99,21 +98,14 @@ def command(
     if report is not None:
         check_labelled(trained, data, splits)
     with progress("predicting") as (advance,):
-        if files:
-            found = predicted_from(files, trained, data, splits, device=how["device"])
-        else:
-            how |= {"backbone": network, "progress": advance}
-            found = predicted(trained, data, splits, **how)
+        how |= {"backbone": network, "progress": advance}
+        found = scored(trained, data, splits, files, **how)
     scores = pd.concat([part.scores for part in found.values()])
-    made = None
-    if has_labels(data, splits):
-        try:
-            check_labelled(trained, data, splits)
-            made = evaluated(trained, data, found, errors=project.test_errors(data_spec))
-        except BadInput as error:
-            if report is not None:
-                raise
-            reason = f"not evaluated: {error}"
+    made = _evaluated(trained, data, found, data_spec)
+    if isinstance(made, BadInput):
+        if report is not None:
+            raise made
+        made, reason = None, f"not evaluated: {made}"
     _write(scores, out)
     if tags is not None:
         _write(tags_of(trained, scores), tags)
@@ -142,6 +134,22 @@ def _unlabelled(spec: str) -> tuple[str, str]:
         how_to = f"--data {spec},labels={LABELS}"
         reason = f"not evaluated on the {LABELS} of the folder; to read it: {how_to}"
     return f"{spec},labels=none", reason  # scores need no labels
+
+
+def _evaluated(
+    trained: simkit.Trained, data: simkit.data.Dataset, found: Mapping[str, Prediction], spec: str
+) -> Evaluation | BadInput | None:
+    """The evaluation, or why there is none; None for images without labels."""
+    from simkit.orders import project
+    from simkit.study.evaluation import check_labelled, evaluated, has_labels
+
+    if not has_labels(data, [*found]):
+        return None
+    try:
+        check_labelled(trained, data, [*found])
+        return evaluated(trained, data, found, errors=project.test_errors(spec))
+    except BadInput as error:
+        return error
 
 
 def _say_tags(trained: simkit.Trained, tags: Path | None, model: str) -> None:

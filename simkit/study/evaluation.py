@@ -316,11 +316,8 @@ def evaluate(
     files = {} if features is None else _by_split(features)
     splits = splits_to_score(data, split, files)
     check_labelled(trained, data, splits)
-    if files:
-        found = predicted_from(files, trained, data, splits, device=device)
-    else:
-        how: dict[str, Any] = {"unreadable": unreadable, "progress": progress}
-        found = predicted(trained, data, splits, backbone=backbone, device=device, **how)
+    how: dict[str, Any] = {"unreadable": unreadable, "device": device, "progress": progress}
+    found = scored(trained, data, splits, files, backbone=backbone, **how)
     return evaluated(trained, data, found, errors=errors)
 
 
@@ -359,11 +356,19 @@ def splits_to_score(data: Dataset, split: str | None, files: Mapping[str, str]) 
     return [name for name in data.truth if name in wanted]
 
 
-def predicted_from(
-    files: Mapping[str, str], trained: Trained, data: Dataset, splits: Sequence[str], *, device: str
-) -> dict[str, Prediction]:
-    """By split, the scores from its features. Raises BadInput for those of other images or of
-    another network than that of the training."""
+def scored(
+    trained: Trained, data: Dataset, splits: Sequence[str], files: Mapping[str, str], *,
+    backbone: nn.Module | None, unreadable: Literal["stop", "skip"], device: str,
+    progress: Progress,
+) -> dict[str, Prediction]:  # fmt: skip
+    """By split, the scores from its features or, without any files, from its images.
+
+    The other arguments are those of `predict`. Raises BadInput for features of other images or of
+    another network than that of the training.
+    """
+    if not files:
+        how: dict[str, Any] = {"unreadable": unreadable, "device": device, "progress": progress}
+        return predicted(trained, data, splits, backbone=backbone, **how)
     kind, facts = kind_of(trained.method), trained.history.settings
     if trained.model.backbone is not None:
         raise BadInput("the model was fine-tuned on images, so features do not fit it; leave "
