@@ -57,9 +57,12 @@ def conditions(runs: Any) -> Iterator[str]:
     pairs = table[~table["reference"].astype(bool)].drop_duplicates(["scheme", "method"])
     tried, chosen = pairs["tuned_runs"].max(), int(pairs["tuned"].notna().sum())
     if tried > 0:
+        middle = table.attrs.get("tuned_at")
+        at = f", at {middle} in a separate draw," if middle else ""
         yield (
             f"tuned: of up to {tried:.0f} settings of every method under every scheme, those with "
-            "the highest mAP on complete labels of the validation split are compared"
+            f"the highest mAP on complete labels of the validation split{at} are compared"
+            f"{_unequal(table, pairs)}"
         )
     elif chosen:
         rest = "; the others are untuned" * (chosen < len(pairs))
@@ -79,6 +82,19 @@ def conditions(runs: Any) -> Iterator[str]:
             f"{_moved(table)} (95 %)"
         )
     yield from _unscored(table)
+
+
+def _unequal(table: pd.DataFrame, pairs: pd.DataFrame) -> str:
+    """A clause on methods for which other numbers of settings, or other values, were tried."""
+    numbers: dict[int, list[str]] = {}
+    most = pairs.groupby("method", sort=False)["tuned_runs"].max().fillna(0)
+    for method, number in most.items():
+        numbers.setdefault(int(number), []).append(str(method))
+    if len(numbers) > 1:
+        counts = [f"{n} for {listed(of, len(of))}" for n, of in sorted(numbers.items())]
+        return f"; the search is unequal: {listed(counts, len(counts))}"
+    rates = {json.dumps(of.get("lr")) for of in map(_tried(table).get, pairs["method"]) if of}
+    return "; the search is unequal: methods tried different values of lr" * (len(rates) > 1)
 
 
 def _moved(table: pd.DataFrame) -> str:
@@ -213,12 +229,19 @@ def _remarks(runs: Any) -> Iterator[str]:
     """Settings at an edge of the values tried, and schemes that spent less or have no result."""
     table, schemes = opened(runs), summary_rows(runs)
     if edges := [row for row in choices(table) if row["tuned_edge"]]:
-        tried = _tried(table)
-        names = {f"{one['method']} under {one['scheme']}{_at_edge(one, tried)}": 0 for one in edges}
-        yield (
-            f"the chosen settings of {listed([*names])} lie at the edge of the values tried; widen "
-            "these with [tuning.space]"
-        )
+        tried, untried = _tried(table), json.loads(table.attrs.get("untried", "{}"))
+        mends: dict[str, dict[str, int]] = {}
+        for one in edges:
+            mend = "widen these with [tuning.space]"
+            if beyond := _beyond(one, tried, untried.get(one["method"], {})):
+                mend = f"raise runs in [tuning], as {beyond} of the space was not tried"
+            name = f"{one['method']} under {one['scheme']}{_at_edge(one, tried)}"
+            mends.setdefault(mend, {})[name] = 0
+        for mend, names in mends.items():
+            yield (
+                f"the chosen settings of {listed([*names])} lie at the edge of the values tried; "
+                f"{mend}"
+            )
     less: dict[str, list[str]] = {}
     for row in schemes:
         if row.limit and (spent := _too_little(row)):
@@ -419,16 +442,36 @@ def _tried(table: pd.DataFrame) -> dict[str, dict[str, list[Any]]]:
     return dict(json.loads(table.attrs.get("tried", "{}")))
 
 
-def _at_edge(row: dict[str, Any], tried: dict[str, dict[str, list[Any]]]) -> str:
-    """ " (lr=1, the largest of 0.01, 0.1, 1)" for a row of `choices` at an edge; or ""."""
-    parts = []
+def _edges(
+    row: dict[str, Any], tried: dict[str, dict[str, list[Any]]]
+) -> Iterator[tuple[str, Any, str, list[Any]]]:
+    """Name, value, end ("smallest" or "largest") and tried values of the settings of a row of
+    `choices` that lie at an edge."""
     for name, value in json.loads(row["tuned"]).items():
         values = tried.get(row["method"], {}).get(name, [])
         numeric = len(values) > 2 and all(type(one) in (int, float) for one in values)
         if row["tuned_edge"] and numeric:
-            end = {min(values): "smallest", max(values): "largest"}.get(value)
-            parts += [f"{name}={value:g}, the {end} of {_values(values)}"] * (end is not None)
+            if end := {min(values): "smallest", max(values): "largest"}.get(value):
+                yield name, value, end, values
+
+
+def _at_edge(row: dict[str, Any], tried: dict[str, dict[str, list[Any]]]) -> str:
+    """ " (lr=1, the largest of 0.01, 0.1, 1)" for a row of `choices` at an edge; or ""."""
+    parts = [f"{name}={value:g}, the {end} of {_values(values)}"
+             for name, value, end, values in _edges(row, tried)]  # fmt: skip
     return f" ({'; '.join(parts)})" if parts else ""
+
+
+def _beyond(
+    row: dict[str, Any], tried: dict[str, dict[str, list[Any]]], untried: dict[str, list[Any]]
+) -> str:
+    """The values of the space beyond the edges of a row of `choices` that were not tried, or ""."""
+    return " and ".join(
+        f"{name}={other:g}"
+        for name, value, end, _ in _edges(row, tried)
+        for other in untried.get(name, ())
+        if (other > value if end == "largest" else other < value)
+    )
 
 
 def _values(values: list[Any]) -> str:

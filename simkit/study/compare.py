@@ -54,6 +54,7 @@ from simkit.study.jobs import (
     sweep,
     tried_at,
     tried_values,
+    untried_values,
 )  # fmt: skip
 from simkit.study.scheduler import (
     Finished,
@@ -458,6 +459,10 @@ class _Work:
             "schemes": tuple(grid.schemes),
             "tried": json.dumps({spec: tried_values(grid, spec) for spec in grid.trained}),
         }
+        if grid.tuning is not None:
+            untried = {spec: untried_values(grid, spec) for spec in grid.trained}
+            self.about["untried"] = json.dumps({spec: of for spec, of in untried.items() if of})
+            self.about["tuned_at"] = str(tried_at(grid))
         if grid.pictures is not None or not grid.features:
             self.about["fit"] = FIT
         # Pictures of the work in progress; parts write none, as they would overwrite each other's.

@@ -140,7 +140,8 @@ class Tuning:
         return {**self.space.get(ALL, {}), **self.space.get(spec, {})}
 
     def settings(self, spec: str, *, lr: float, seed: int) -> list[Setting]:
-        """The settings to try for a method; they depend only on its space and the seed."""
+        """The settings to try for a method; they depend only on its space and the seed, so methods
+        with the same space try the same points."""
         values = self.values(spec)
         if not values:
             rates = [(("lr", float(f"{factor * lr:.6g}")),) for factor in (0.1, 1.0, 10.0)]
@@ -148,7 +149,7 @@ class Tuning:
             others = [each for m in layers(methods.make(spec)) for each in m.alternative.items()]
             return [*map(Setting, rates), *(Setting((*rates[1], each)) for each in others[:1])]
         shape = [len(choices) for choices in values.values()]
-        order = Chance.seeded(seed).of("tuning", spec).permutation(math.prod(shape))
+        order = Chance.seeded(seed).of("tuning", *values).permutation(math.prod(shape))
         sampled = np.sort(order.at(np.arange(min(self.runs, math.prod(shape)))))
         return [
             Setting(tuple((name, values[name][at]) for name, at in zip(values, point, strict=True)))

@@ -389,6 +389,13 @@ def tried_values(grid: Grid, spec: str) -> dict[str, list[Any]]:
     return {name: [*each] for name, each in values.items()}
 
 
+def untried_values(grid: Grid, spec: str) -> dict[str, list[Any]]:
+    """The values of a method's space that a sweep does not try, by setting, if there are any."""
+    tried, space = tried_values(grid, spec), grid.tuning.values(spec) if grid.tuning else {}
+    left = {name: [v for v in each if v not in tried[name]] for name, each in space.items()}
+    return {name: values for name, values in left.items() if values}
+
+
 def _jobs(
     grid: Grid, data: StudyData, ordered: Sequence[LabelBatch], draws: tuple[int, ...]
 ) -> list[Job]:

@@ -428,6 +428,21 @@ def test_chosen_settings_are_a_chapter_and_edges_a_remark():
     assert "| 4 | lr=0.1, the largest of 0.001, 0.01, 0.1 |" in text
     (note,) = (text for text in summary.purchases(rows) if "[tuning.space]" in text)
     assert "of ll-r under fpc (lr=0.1, the largest of 0.001, 0.01, 0.1) lie at" in note
+    about |= {"untried": json.dumps({"ll-r": {"lr": [0.0001, 1.0]}}), "tuned_at": "$5"}
+    rows = runs.Runs(runs.concat(parts, about)).every
+    (note,) = (text for text in summary.purchases(rows) if "lie at the edge" in text)
+    assert note.endswith("; raise runs in [tuning], as lr=1 of the space was not tried")
+    tuned, *_ = summary.conditions(rows)
+    assert " validation split, at $5 in a separate draw, are" in tuned and "unequal" not in tuned
+    for tried, more in [
+        ({"ll-r": {"lr": [0.1, 1.0]}}, "methods tried different values of lr"),
+        ({"em": rates}, "4 for an and ll-r and 7 for em"),
+    ]:
+        extra = table({"em": [0.3, 0.4]}, **inside | {"tuned_runs": 7})
+        of = {"tried": json.dumps({"an": rates, **tried})}
+        rows = runs.concat([*parts, extra] if "em" in tried else parts, of)
+        tuned, *_ = summary.conditions(rows)
+        assert tuned.endswith(f"; the search is unequal: {more}")
 
 
 def test_notes_stand_once_for_each_scheme_in_their_last_form():

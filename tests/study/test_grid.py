@@ -185,7 +185,7 @@ def test_without_a_space_rates_and_one_alternative_are_tried():
     assert len(Tuning().settings("an", lr=0.02, seed=0)) == 3
 
 
-def test_a_space_is_a_product_of_which_points_are_drawn_by_seed_and_method_alone():
+def test_a_space_is_a_product_of_which_points_are_drawn_by_seed_and_settings_alone():
     every = Tuning(runs=12, space=SPACE).settings("ll-r+boostlu", lr=1.0, seed=0)
     assert {one.values for one in every} == {
         (("lr", lr), ("delta", delta), ("alpha", alpha))
@@ -197,6 +197,10 @@ def test_a_space_is_a_product_of_which_points_are_drawn_by_seed_and_method_alone
     drawn = [tuple(some.settings("ll-r+boostlu", lr=1.0, seed=seed)) for seed in range(20)]
     assert drawn == [tuple(more.settings("ll-r+boostlu", lr=2.0, seed=seed)) for seed in range(20)]
     assert len(set(drawn)) > 10 and all(len(set(one)) == 3 for one in drawn)
+    shared = Tuning(2, {"all": {"lr": [1, 2, 3, 4]}})
+    for seed in range(5):  # every method tries the same rates
+        first, second = (shared.settings(m, lr=1.0, seed=seed) for m in ("an", "ll-r+boostlu"))
+        assert first == second and len(first) == 2
     few = Tuning(9, {"an": {"lr": [1, 2]}}).settings("an", lr=1.0, seed=0)
     assert [one.lr for one in few] == [1, 2]
 
