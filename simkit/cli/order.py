@@ -485,7 +485,8 @@ def say_open(state: OrderState, step: str = "") -> None:
 
     step: the next command, which is printed apart.
     """
-    from simkit.orders.annotators import NEW, files_of, handovers, waiting
+    from simkit.orders.annotators import NEW, aside, files_of, handover, waiting
+    from simkit.orders.who_errs import price_again
 
     parts, order = waiting(state), state.order
     rows = []
@@ -510,11 +511,13 @@ def say_open(state: OrderState, step: str = "") -> None:
         words = ["simkit", "order", "--export", str(order.folder), "--for", NEW]
         say(f"a page of their own for a further person, with a name in place of {NEW}:\n"
             f"  {join(words)}")  # fmt: skip
-    for name, words in handovers(state, state.lacking).items():
+    for name, questions in aside(state, state.lacking).items():
+        words = handover(state, name)
         how = "" if step.endswith(join(words)) else (
-            f"; to give it to somebody else, put a name in place of {NEW}:\n  {join(words)}"
+            f"; to give them to somebody else, put a name in place of {NEW}:\n  {join(words)}"
         )  # fmt: skip
-        say(f"the answers of {name} are set aside, so their part is open again{how}")
+        say(f"answers of {name} are set aside, so {len(questions):,} questions are open again; "
+            f"asking them costs {price_again(state, questions)}{how}")  # fmt: skip
 
 
 def _by_whom(one: Waiting) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from shlex import join, quote
 from typing import TYPE_CHECKING, Literal
@@ -52,10 +53,11 @@ def command(
         if the table has no such column.
     minus
         Meaning of -1 in answers with 1 and -1 but no 0.
-    without : NAME
-        Set this person's answers aside, from now on: they are paid and kept, but labels, votes,
-        error rates and times are computed without them, and their questions are open again.
-    with_ : NAME
+    without : NAME[:CLASS,...]
+        Set this person's answers aside, all or those about some classes, from now on: they are paid
+        and kept, but labels, votes and times are computed without them, and their questions are
+        open again.
+    with_ : NAME[:CLASS,...]
         Use the answers of this person again.
     correct
         Where FILES have another answer of the same person than before, use the new one.
@@ -115,34 +117,63 @@ def command(
 
 def _set_aside(
     state: OrderState, new: Checked, without: tuple[str, ...], with_: tuple[str, ...]
-) -> set[str]:
-    """Whose answers are set aside from now on. Raises BadInput for people without answers.
+) -> set[tuple[str, str]]:
+    """Which answers are set aside from now on, as `OrderState.aside`. Raises BadInput for people
+    without answers, and for unknown classes.
 
     new: answers that are not stored yet.
     """
     from simkit.orders import side_tables
-    from simkit.orders.annotators import pseudonyms_of
 
     folder, known = state.order.folder, {*state.received["worker"], *new.answers["worker"]}
     names = dict(new.names.to_numpy().tolist())
     names |= dict(side_tables.read(folder, side_tables.NAMES).to_numpy().tolist())
-    workers = pseudonyms_of(state, [*without, *with_])
-    found = {text: text if text in known else workers[text] for text in workers}
-    for option, texts in (("--without", without), ("--with", with_)):
+    found = dict[str, set[tuple[str, str]]]()
+    for option, texts in (("--with", with_), ("--without", without)):
+        found[option] = set()
         for text in texts:
-            if found[text] not in known:
+            who, classes = _person_and_classes(state, text, known)
+            if who not in known:
                 people = ", ".join(sorted(names.get(who, who) for who in known))
                 raise BadInput(f"{option} is {text}, who has no answers in {folder}; name one of "
                                f"{people or 'the people with answers'}")  # fmt: skip
-    out, back = ({found[text] for text in texts} for texts in (without, with_))
+            for name in classes:
+                if name and name not in state.order.classes:
+                    raise BadInput(f"{option} is {text}, and {name!r} is no class of {folder}; "
+                                   f"name a class of it")  # fmt: skip
+                if name and (who, "") in state.aside and (who, "") not in found["--with"]:
+                    raise BadInput(f"{option} is {text}, and all answers of {names.get(who, who)} "
+                                   "are set aside; use them again with --with first")  # fmt: skip
+            found[option] |= {(who, name) for name in classes}
+    back, out = found.values()
     if both := out & back:
-        who = min(both)
+        who = min(both)[0]
         raise BadInput(f"--without and --with both name {names.get(who, who)}; name the person in "
                        "one of them")  # fmt: skip
-    aside = ({*state.aside} | out) - back
-    if known and aside >= known and (without or with_):
+    used = {who for who, name in back if not name}
+    aside = {pair for pair in state.aside - back if pair[0] not in used} | out
+    each = Counter(who for who, name in aside if name)
+    gone = {who for who, name in aside if not name or each[who] == len(state.order.classes)}
+    if known and gone >= known and (without or with_):
         raise BadInput(f"--without leaves no answers in {folder}; keep those of one person or more")
-    return aside
+    return {(who, "") for who in gone} | {pair for pair in aside if pair[0] not in gone}
+
+
+def _person_and_classes(
+    state: OrderState, text: str, known: set[str]
+) -> tuple[str, tuple[str, ...]]:
+    """The pseudonym and the classes in a text such as "ben" or "ben:shoes,hat"; "" for all
+    classes."""
+    from simkit.orders.annotators import pseudonyms_of
+
+    def worker(name: str) -> str:
+        return name if name in known else pseudonyms_of(state, [name])[name]
+
+    name, colon, rest = text.rpartition(":")
+    if not colon or worker(text) in known:
+        return worker(text), ("",)
+    listed = (rest,) if rest in state.order.classes else tuple(map(str.strip, rest.split(",")))
+    return worker(name), tuple(one or "?" for one in listed)
 
 
 def _print(state: OrderState, result: Checked, written: list[str]) -> None:
@@ -196,13 +227,26 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
     _print_people(state)
     say(errors_line(state))
     say_errors(state)
-    for who, one in state.people[state.people["aside"]].iterrows():
-        name = names.get(str(who), str(who))
-        again = join(["simkit", "receive", str(order.folder), "--with", name])
-        say(f"set aside: the {one.answers:,} answers of {name}, which are paid and not used; to "
-            f"use them again: {again}")  # fmt: skip
+    _say_aside(state)
     shown = " and ".join(name for name in written if name in (LABELS, f"../{TABLE}"))
     say(f"wrote {len(written)} files in {order.folder}, such as {shown} (--json lists them)")
+
+
+def _say_aside(state: OrderState) -> None:
+    """Print whose answers are set aside, and how they are used again."""
+    from simkit.orders.who_errs import option
+
+    for who in sorted({who for who, _ in state.aside}):
+        name = state.names.get(who, who)
+        classes = [about for about in state.order.classes if (who, about) in state.aside]
+        own = state.received[state.received["worker"] == who]
+        number = int(state.are_aside(who, own["class"]).sum())
+        again = join(
+            ["simkit", "receive", str(state.order.folder), *option("--with", name, classes)]
+        )
+        about = f" about {', '.join(classes)}" * bool(classes)
+        say(f"set aside: the {number:,} answers of {name}{about}, which are paid and not used; to "
+            f"use them again: {again}")  # fmt: skip
 
 
 def _came_in(state: OrderState, result: Checked) -> str:
@@ -327,8 +371,9 @@ def _next(state: OrderState) -> str:
     from simkit.orders import annotators
     from simkit.orders.receiving import DATA
 
-    for words in annotators.handovers(state, state.open).values():
-        return f"put a name in place of {annotators.NEW}: {join(words)}"
+    for name in annotators.aside(state, state.open):
+        words = join(annotators.handover(state, name))
+        return f"put a name in place of {annotators.NEW}: {words}"
     if len(state.open):
         return f"receive the answers to the {len(state.open):,} open questions (open.csv)"
     order = state.order

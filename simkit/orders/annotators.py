@@ -281,6 +281,7 @@ def replaced(state: OrderState, leaver: str, name: str) -> dict[int, pd.DataFram
         known = f"its annotators are {', '.join(people.values())}" if people else _UNDIVIDED
         raise BadInput(f"--in-place-of is {leaver}, who has no part of {order.folder}; {known}")
     worker, waiting = pseudonyms_of(state, [new])[new], [*_waiting(state)]
+    lost = aside(state, state.lacking).get(gone, state.lacking.head(0))
     for number in range(1, len(order.rounds) + 1):
         if (division := read(order, number)) is None:
             continue
@@ -290,6 +291,8 @@ def replaced(state: OrderState, leaver: str, name: str) -> dict[int, pd.DataFram
         open_ = [part.questions["question"][waits] for one, part, _, waits in waiting
                  if one == number and part.annotator == gone]  # fmt: skip
         own = held[held["question"].isin(pd.concat(open_))] if open_ else held.head(0)
+        if len(lost):  # the other open questions are still those of the annotator
+            own = own[own["question"].isin(lost["question"])]
         if len(own):
             both = [(image, worker) in engaged for image in own["image"]]
             own = own.assign(annotator=np.where(both, "", new), in_place_of=gone)
@@ -368,8 +371,8 @@ def _added(division: pd.DataFrame, held: pd.DataFrame) -> pd.DataFrame:
 def team(state: OrderState) -> list[str]:
     """Who answers the last divided round with new questions; empty if none is divided.
 
-    People who left, or whose answers are set aside, are left out, and those who only answer
-    questions again.
+    People who left, or of whose answers some are set aside, are left out, and those who only
+    answer questions again.
     """
     order = state.order
     for number in range(len(order.rounds), 0, -1):
@@ -379,7 +382,8 @@ def team(state: OrderState) -> list[str]:
             found = parts(order, number, division)
             at_work = {part.annotator for part in found if part.annotator and not part.left}
             workers = pseudonyms_of(state, [*at_work])
-            at_work -= {name for name in at_work if workers[name] in state.aside}
+            aside = {worker for worker, _ in state.aside}
+            at_work -= {name for name in at_work if workers[name] in aside}
             return [name for name in division["annotator"].unique() if name in at_work]
     return []
 
@@ -405,18 +409,22 @@ def in_place_of_new(words: Collection[str]) -> str:
     return f"; put a name in place of {NEW}" if stands else ""
 
 
-def handovers(state: OrderState, questions: pd.DataFrame) -> dict[str, list[str]]:
-    """By annotator whose answers are set aside, the command that gives their open questions away.
-
-    questions: the open questions to consider. Commands are lists of words.
-    """
-    found = dict[str, list[str]]()
+def aside(state: OrderState, questions: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """By annotator, those of these questions in the annotator's parts that wait for answers in
+    place of ones that are set aside."""
+    found = dict[str, list[pd.DataFrame]]()
     for _, part, worker, waits in _waiting(state):
-        asked = part.questions["question"][waits].isin(questions["question"])
-        if worker in state.aside and asked.any():
-            found[part.annotator] = ["simkit", "order", "--export", str(state.order.folder),
-                                     "--for", NEW, "--in-place-of", part.annotator]  # fmt: skip
-    return found
+        asked = part.questions[waits & part.questions["question"].isin(questions["question"])]
+        asked = asked[state.are_aside(worker, asked["class"])]
+        if len(asked):
+            found.setdefault(part.annotator, []).append(asked)
+    return {name: pd.concat(some) for name, some in found.items()}
+
+
+def handover(state: OrderState, name: str) -> list[str]:
+    """The words of the command that gives the open questions of an annotator away."""
+    return ["simkit", "order", "--export", str(state.order.folder), "--for", NEW,
+            "--in-place-of", name]  # fmt: skip
 
 
 def progress(state: OrderState) -> list[dict[str, Any]]:
@@ -432,7 +440,7 @@ def progress(state: OrderState) -> list[dict[str, Any]]:
         rows.append({
             "order": state.order.folder.name, "round": number, "annotator": part.annotator,
             "in_place_of": part.in_place_of, "again": part.again, "images": images,
-            "answered": images - left, "aside": worker in state.aside,
+            "answered": images - left, "aside": worker in state.gone,
         })  # fmt: skip
     return rows
 
@@ -478,7 +486,7 @@ class Waiting:
 
 
 def waiting(state: OrderState) -> list[Waiting]:
-    """The parts with questions that wait for answers, without those of people set aside."""
+    """The parts with questions that wait for answers, without those that were set aside."""
     order, at_work = state.order, team(state)
     workers, found = pseudonyms_of(state, at_work), list[Waiting]()
     for number in range(1, len(order.rounds) + 1):
@@ -486,7 +494,8 @@ def waiting(state: OrderState) -> list[Waiting]:
         division = read(order, number)
         for one, part, worker, waits in _waiting(state):
             if one == number and waits.any():
-                found += [Waiting(part, waits)] * (worker not in state.aside)
+                own = waits & ~state.are_aside(worker, part.questions["class"])
+                found += [Waiting(part, own)] * bool(own.any())
                 lacking = lacking.sub(waits[waits].astype(int), fill_value=0)
         for part in parts(order, number, division):
             if part.annotator:

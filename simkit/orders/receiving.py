@@ -335,20 +335,22 @@ class OrderState:
     order : Order
     received : DataFrame
         As `kept`, with the columns of the questions.
-    aside : frozenset of str
-        Workers whose answers are set aside: they are paid and counted as effort, and not used.
+    aside : frozenset of (str, str)
+        Worker and class, or "" for all classes, whose answers are set aside: they are paid and
+        counted as effort, and not used.
     """
 
     order: Order
     received: pd.DataFrame
-    aside: frozenset[str] = frozenset()
+    aside: frozenset[tuple[str, str]] = frozenset()
 
     @staticmethod
     def of(order: Order) -> OrderState:
         """Read the answers in the order's folder. Raises BadInput."""
         answers = kept(order)
         about = order.table.drop(columns="question")
-        aside = frozenset(side_tables.read(order.folder, side_tables.WITHOUT)["worker"])
+        table = side_tables.read(order.folder, side_tables.WITHOUT)
+        aside = frozenset(zip(table["worker"], table["class"], strict=True))
         return OrderState(order, answers.join(about, on="question"), aside)
 
     @cached_property
@@ -359,7 +361,21 @@ class OrderState:
     @cached_property
     def answers(self) -> pd.DataFrame:
         """The received answers, without those that are set aside."""
-        return self.received[~self.received["worker"].isin(self.aside)]
+        return self.received[~self.are_aside(self.received["worker"], self.received["class"])]
+
+    @property
+    def gone(self) -> set[str]:
+        """The workers whose answers are all set aside."""
+        return {worker for worker, about in self.aside if not about}
+
+    def are_aside(self, worker: pd.Series[str] | str, about: pd.Series[int]) -> pd.Series[bool]:
+        """Whether answers of these workers about these classes (indices) are set aside."""
+        places = {name: c for c, name in enumerate(self.order.classes)}
+        found = pd.Series(False, about.index)
+        for who, name in self.aside:
+            classes = about == places[name] if name else pd.Series(True, about.index)
+            found |= classes & (worker == who)
+        return found
 
     def about(self, images: NDArray[np.integer]) -> OrderState:
         """The state of the questions about these images (indices) alone."""
@@ -563,7 +579,8 @@ class OrderState:
         ordered = received["question"].map(self.order.first).map(self.order.table["answers"])
         early = received.groupby(["image", "class"]).cumcount() < ordered
         early |= received["question"].isin(self._of_whole_images)
-        used = received["answer"].isin(["yes", "no"]) & ~received["worker"].isin(self.aside)
+        used = received["answer"].isin(["yes", "no"])
+        used &= ~self.are_aside(received["worker"], received["class"])
         said = received.assign(early=early)[used]
         return said.drop_duplicates(["image", "class", "worker"])
 
@@ -732,7 +749,7 @@ class OrderState:
                 table[word + end] = pd.Series(column, workers, dtype=float).reindex(table.index)
             number = word + "_questions"
             table[number] = table[number].fillna(0).astype(int)
-        return table.assign(aside=table.index.isin(self.aside))
+        return table.assign(aside=table.index.isin(self.gone))
 
     @cached_property
     def pay(self) -> pd.DataFrame:
@@ -755,6 +772,16 @@ class OrderState:
         index = pd.MultiIndex.from_frame(pairs)
         dollars = pd.Series([fixed.get(pair, float("nan")) for pair in index], index, dtype=float)
         return hourly.reindex(index).add(dollars, fill_value=0).round(2).unstack()
+
+    def paid(self, rows: pd.DataFrame) -> float:
+        """Dollars of some of the received answers of one person: measured times at the wage, and
+        the prices of all others."""
+        listed = price_list(self.order.settings.prices)
+        timed = rows.index.intersection(self._worked.index)
+        timed = timed[~rows["kind"][timed].isin(_in_dollars(listed)) & (listed.wage is not None)]
+        hourly = float(self._worked[timed].sum()) * (listed.wage or 0) / 3600
+        rest, rates = rows.drop(timed), (self.prices() or listed).once_set_up()
+        return hourly + cost(effort_of(rest, self.order.shape, 1), rates).dollars
 
     @cached_property
     def untimed(self) -> pd.DataFrame:

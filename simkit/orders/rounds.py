@@ -372,7 +372,7 @@ def hand_over(
         assert before is not None
         # Parts are rewritten where their questions change: one leaves, the other has new ones.
         old, new = (
-            {part.suffix: part for part in people.parts(order, number, who) if not part.left}
+            {part.suffix: part for part in people.parts(order, number, who)}
             for who in (before, division)
         )
         same = {suffix for suffix in {*old} & {*new} if [*old[suffix].questions["question"]]

@@ -2,7 +2,7 @@
 
 order1/names.csv    worker and name: who has which pseudonym; may be deleted at any time
 order1/notes.csv    image, worker and note: what people noted on the page
-order1/without.csv  worker: whose answers are set aside
+order1/without.csv  worker and class: whose answers are set aside; without a class, about all
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from simkit.labels.cells import as_text, unmarked
 
 NAMES, NOTES, WITHOUT = "names.csv", "notes.csv", "without.csv"
 COLUMNS = {
-    NAMES: ["worker", "name"], NOTES: ["image", "worker", "note"], WITHOUT: ["worker"],
+    NAMES: ["worker", "name"], NOTES: ["image", "worker", "note"], WITHOUT: ["worker", "class"],
 }  # fmt: skip
 
 
@@ -38,6 +38,8 @@ def _whole(folder: Path, name: str) -> pd.DataFrame:
         text = place.read_bytes().decode("utf-8-sig")
         sep = max(",;\t", key=text.partition("\n")[0].count)
         table = pd.read_csv(io.StringIO(text), sep=sep, dtype=str, keep_default_na=False)
+        if name == WITHOUT and "class" not in table:  # of an earlier version
+            table["class"] = ""
         if missing := {*COLUMNS[name]}.difference(table.columns):
             raise BadInput(f"it has no column {min(missing)}; {mend}")
         return table
@@ -60,10 +62,11 @@ def add(folder: Path, name: str, rows: pd.DataFrame) -> list[str]:
     return [name]
 
 
-def set_aside(folder: Path, workers: Set[str]) -> None:
-    """Write whose answers are set aside; without anybody the file is removed."""
-    if not workers:
+def set_aside(folder: Path, aside: Set[tuple[str, str]]) -> None:
+    """Write whose answers are set aside, as `OrderState.aside`; without any the file is removed."""
+    if not aside:
         (folder / WITHOUT).unlink(missing_ok=True)
         return
     with whole(folder / WITHOUT) as part:
-        pd.DataFrame({"worker": sorted(map(as_text, workers))}).to_csv(part, index=False)
+        rows = [[*map(as_text, pair)] for pair in sorted(aside)]
+        pd.DataFrame(rows, columns=COLUMNS[WITHOUT]).to_csv(part, index=False)

@@ -16,7 +16,7 @@ from simkit.annotate.prices import Prices, cost
 from simkit.annotate.votes import NO, YES
 from simkit.labels.effort import Effort
 from simkit.orders.annotators import further_people, in_place_of_new, whole_parts
-from simkit.orders.order import RoundSettings
+from simkit.orders.order import RoundSettings, effort_of
 from simkit.orders.receiving import OrderState
 from simkit.orders.rounds import REPEATED, round_of
 from simkit.quantities import exact_money
@@ -52,14 +52,59 @@ def errs(state: OrderState) -> dict[str, str]:
         cases.setdefault(who, f"than {other}: on {numbers} on which they differ, most others agree "
                          f"with {other}{''.join(among[:MOST_CLASSES])}")  # fmt: skip
     folder = quote(str(state.order.folder))
-    return {
-        who: f"{name[who]} errs more often {case}\n"
-        f"  the answers of {name[who]} are those of {who} in {folder}/votes.csv; to set all "
-        f"{state.people['answers'][who]:,} aside,\n"
-        "  which opens their questions again and leaves them out of the measured errors:\n"
-        f"  simkit receive {folder} --without {quote(name[who])}"
-        for who, case in cases.items()
-    }
+    texts = dict[str, str]()
+    for who, case in cases.items():
+        place = workers.index(who) if who in workers else -1
+        of = {one.about for one in found.named if one.worker == place}
+        of |= {one.about for one in pairs if one.worker == place}
+        some = [classes[c] for c in sorted(c for c in of if c is not None)]
+        ways = [
+            _asked_of_others(state, who, about)
+            for about in [some, []][not 0 < len(some) <= MOST_CLASSES :]
+        ]
+        texts[who] = "\n".join([
+            f"{name[who]} errs more often {case}",
+            f"  the answers of {name[who]} are those of {who} in {folder}/votes.csv; to set some "
+            "aside, which opens their questions for others,", *ways,
+        ])  # fmt: skip
+    return texts
+
+
+def option(name: str, person: str, classes: Sequence[str]) -> list[str]:
+    """--without or --with of `simkit receive` for a person, or some classes of the person."""
+    alone = [about for about in classes if "," in about]
+    listed = ",".join(about for about in classes if about not in alone)
+    texts = [f"{person}:{text}" for text in (listed, *alone) if text] or [person]
+    return [word for text in texts for word in (name, text)]
+
+
+def _asked_of_others(state: OrderState, who: str, classes: Sequence[str]) -> str:
+    """The command that sets answers of a person aside, about some classes or all, with the cost of
+    these answers and of asking their questions again."""
+    name, pairs = state.names.get(who, who), {(who, about) for about in classes or [""]}
+    after = replace(state, aside=state.aside | pairs)
+    own = state.received[state.received["worker"] == who]
+    rows = own[after.are_aside(who, own["class"])]
+    before = state.lacking["lacking"].reindex(after.lacking.index, fill_value=0)
+    opened = after.lacking[after.lacking["lacking"] > before]
+    what = f"those about {', '.join(classes)}" if classes else "all"
+    words = ["simkit", "receive", str(state.order.folder), *option("--without", name, classes)]
+    return (f"  {what}: {len(rows):,} answers, which cost {exact_money(state.paid(rows))}; asking "
+            f"{len(opened):,} questions again costs {price_again(state, opened)}:\n"
+            f"  {join(words)}")  # fmt: skip
+
+
+def price_again(state: OrderState, questions: pd.DataFrame) -> str:
+    """What one more answer to each of these questions of an order costs, by the measured times if
+    there are any."""
+    # One class alone takes longer than one of all classes of an image.
+    each = questions.groupby("image")["class"].transform("nunique")
+    whole = each == state.order.table.groupby("image")["class"].nunique()[questions["image"]].array
+    kind = questions["kind"].mask((questions["kind"] == "sweep") & ~whole, "verify")
+    rates = state.prices()
+    effort = effort_of(questions.assign(kind=kind), state.order.shape, 1)
+    dollars = cost(effort, (rates or _listed(state)).once_set_up()).dollars
+    return f"about {exact_money(dollars)}{' by measured times' * (rates is not None)}"
 
 
 def _about(c: int | None, classes: tuple[str, ...]) -> str:

@@ -427,6 +427,63 @@ def test_answers_of_a_person_are_set_aside_and_used_again(tmp_path, capsys):
     assert not (order.folder / "without.csv").exists()
 
 
+def test_who_misses_one_class_is_set_aside_there_alone(tmp_path, capsys):
+    order = ordered(tmp_path / "one", "--scheme", "full-subset", "--answers", "3")
+    L, files = len(order.classes), []
+    present = TRUTH.present.toarray().sum(0)
+    c = int(present.argmax())
+    about, name = order.table["class"] == c, order.classes[c]
+    for worker, wrong in (("ann", 0.02), ("zoe", 0.02), ("ben", 0.02)):
+        said = rows(order, TRUTH, worker=worker, wrong=wrong)
+        if worker == "ben":
+            said.loc[about[said["question"]].to_numpy(), "answer"] = "no"
+        files.append(str(tmp_path / f"{worker}.csv"))
+        said.to_csv(files[-1], index=False)
+    words = ["receive", str(order.folder)]
+    assert code([*words, *files]) == 0
+    said, before = capsys.readouterr().out, OrderState.of(order)
+    number, paid, again, price, *commands = re.findall(
+        rf"those about {name}: (\d+) answers, which cost \$(\S+); asking (\d+) questions again "
+        r"costs about \$(\S+) by measured times:\n  simkit (.*)\n  all: .*\n  simkit (.*)", said,
+    )[0]  # fmt: skip
+    N = int(about.sum())
+    assert int(number) == int(again) == N
+    wage = prices("hourly").wage / 3600
+    assert float(paid) == pytest.approx(2 * N * wage, abs=0.006)
+    # A class alone takes as much longer than one of a whole image as in the price list.
+    whole, alone = (before.prices().rates[kind].seconds for kind in ("sweep", "verify"))
+    assert float(price) == pytest.approx(N * alone * wage, abs=0.006) and alone > whole == 2
+    assert [shlex.split(one)[2:] for one in commands] == [
+        ["--without", f"ben:{name}"], ["--without", "ben"]
+    ]  # fmt: skip
+    for given in (shlex.split(commands[0]), words):  # it stays so
+        assert code(given) == 0
+        out = capsys.readouterr().out
+        assert f"set aside: the {N:,} answers of ben about {name}, which are paid" in out
+        assert "ben errs" not in out
+    state = OrderState.of(order)
+    assert {*state.open["class"]} == {c} and len(state.open) == N
+    assert len(state.votes.vote_answer) == len(before.votes.vote_answer) - N
+    assert state.errors[0] < 0.05 < before.errors[0]
+    carl = rows(order, TRUTH, worker="carl")
+    assert len(carl) == N and L > 1
+    carl.to_csv(tmp_path / "carl.csv", index=False)
+    assert code([*words, str(tmp_path / "carl.csv")]) == 0
+    state = OrderState.of(order)
+    assert not len(state.open)
+    assert (state.labels.codes[:, [c]] == 1).sum() == present[c] >= 10
+    capsys.readouterr()
+    assert code([*words, "--with", "ben", "--without", "ben:nothing"]) == 2
+    assert f"'nothing' is no class of {order.folder}" in capsys.readouterr().err
+    assert code([*words, "--without", "ben"]) == 0  # all is more than some
+    assert code([*words, "--without", f"ben:{name}"]) == 2
+    assert "all answers of ben are set aside" in capsys.readouterr().err
+    assert code([*words, "--with", "ben", "--without", f"ben:{name}"]) == 0
+    assert OrderState.of(order).answers.equals(state.answers)
+    assert code([*words, "--with", f"ben:{name}"]) == 0
+    assert not (order.folder / "without.csv").exists()
+
+
 def test_only_the_first_round_pays_the_set_up(tmp_path, capsys):
     listed = tmp_path / "listed.toml"
     listed.write_text('like = "hourly"\nsetup = 5\nsetup_source = "a quote"\n')

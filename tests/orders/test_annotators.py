@@ -295,7 +295,7 @@ def test_the_part_of_somebody_who_is_set_aside_is_given_away(tmp_path, capsys):
     words = ["simkit", "order", "--export", str(order.folder), "--for", "NEW", "--in-place-of"]
     said = capsys.readouterr().out
     command = " ".join([*words, "ben"])
-    assert "the answers of ben are set aside, " in said and said.count(command) == 1
+    assert "answers of ben are set aside, " in said and said.count(command) == 1
     assert said.splitlines()[-1] == f"next: put a name in place of NEW: {command}"
     assert annotators.team(OrderState.of(order)) == ["ann"]
     assert not annotators.files_to_fill(OrderState.of(order))
@@ -311,6 +311,30 @@ def test_the_part_of_somebody_who_is_set_aside_is_given_away(tmp_path, capsys):
     )
     ((_, file),) = annotators.files_to_fill(OrderState.of(order))
     assert file == order.round_folder / "questions-zoe-for-ben.csv"
+
+
+def test_questions_about_a_class_are_given_away_and_the_others_stay(tmp_path, capsys):
+    order = ordered(tmp_path / "one", *WHOLE, "8", "--annotators", "ann,ben")
+    about = order.table["class"] == 1
+    before = asked_of(order)
+    bens = before["question"][before["worker"] == "ben"]
+    receive_first(order, "-ann", "ann", 1000)
+    done = receive_first(order, "-ben", "ben", len(order.classes))
+    assert code(["receive", str(order.folder), "--without", f"ben:{order.classes[1]}"]) == 0
+    out = capsys.readouterr().out
+    assert "answers of ben are set aside, so 4 questions are open again; asking them costs" in out
+    swap = ["order", "--export", str(order.folder), "--for", "zoe", "--in-place-of", "ben"]
+    assert out.endswith(f"simkit {' '.join(swap)}\n".replace("zoe", "NEW"))
+    assert code(swap) == 0
+    own = {name: {*pd.read_csv(order.round_folder / f"questions-{name}.csv")["question"]}
+           for name in ("zoe-for-ben", "ben")}  # fmt: skip
+    assert own["zoe-for-ben"] == {*bens[about[bens].to_numpy()]}
+    assert own["ben"] == {*bens[~about[bens].to_numpy()]} - {*done}
+    for suffix, name in (("-zoe-for-ben", "zoe"), ("-ben", "ben")):
+        receive_first(order, suffix, name, 1000)
+    state = OrderState.of(order)
+    assert not len(state.open) and not annotators.waiting(state)
+    assert annotators.team(state) == ["ann", "zoe"]
 
 
 def test_who_takes_over_twice_gets_nothing_that_they_have_answered(tmp_path, capsys):
