@@ -138,7 +138,8 @@ def _warn_of_another_grid(grid: simkit.Grid, out: Path) -> None:
     grid_file = out / "grid.toml"
     if grid_file.is_file() and grid_file.read_text("utf-8", "replace") != grid.to_toml():
         warnings.warn(
-            f"{out} has the results of another grid; its finished jobs are kept, but its tables "
-            "and figures will be replaced (another --out keeps both)",
+            f"{out} has the results of another grid; its tables and figures will be replaced "
+            "(another --out keeps both). Its finished jobs stay, and the plan counts those that "
+            "this grid has as well; with other methods or draws, small runs form other jobs",
             stacklevel=1,
         )

@@ -155,7 +155,7 @@ _KINDS = {
     "left_out": str, "zero_shot_over": tuple[int, ...],
     "test_images": int, "test_present": tuple[int, ...], "test_absent": tuple[int, ...],
     "compared": str, "schemes": tuple[str, ...], "assumes": tuple[str, ...],
-    "paid": str, "tried": str, "untried": str, "tuned_at": str, "fit": str,
+    "paid": str, "tried": str, "untried": str, "tuned_at": str, "fit": str, "jobs": int,
 }  # fmt: skip
 # Version 0.2.0 expects no others in the checksum; those of methods have one of their own.
 _SUMMED = [*_KINDS][: [*_KINDS].index(FACTS)]

@@ -226,11 +226,12 @@ class Kept(NamedTuple):
 def kept(folder: str | PathLike[str]) -> Kept:
     """What is finished of the comparison under way in a folder, the sweep included."""
     folder = Path(folder)
-    keys = job_store.under_way(folder)["keys"]
+    plan = job_store.under_way(folder)
+    keys = plan["keys"]
     others = [key for key in keys if not job_store.finished(folder / "bundles", key)]
     trainings = sum(len(job_store.trainings(folder / "bundles", key, *SCHEMAS)) for key in others)
     trainings += sum(len(job.table) for job in _finished(folder, {"keys": keys}))
-    return Kept(len(keys), len(keys) - len(others), trainings)
+    return Kept(plan.get("jobs", len(keys)), len(keys) - len(others), trainings)
 
 
 def how_to_resume(folder: str | PathLike[str]) -> str:
@@ -276,7 +277,7 @@ def read(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -
             f"{how_to_resume(folder)}"
         )
     failures = [f"{name}: {why}" for job in compared for name, why in job.failures.items()]
-    about = {name: value for name, value in plan.items() if name not in ("grid", "keys")}
+    about = {name: value for name, value in plan.items() if name not in ("grid", "keys", "jobs")}
     return concat(parts, about | {"failures": failures})
 
 

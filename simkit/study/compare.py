@@ -583,7 +583,7 @@ class _Work:
         sweep_runs = sum(job.runs for job in self._share(self.sweep))
         total = sweep_runs + sum(job.runs for job in self._share(planned_jobs))
         if self.sweep:
-            self._begin(self.sweep)
+            self._begin(self.sweep, len(self.sweep) + len(planned_jobs))
             swept = self._swept(lambda done, of: progress(done, total))
             chosen, unscored = choose(self.sweep, swept.done)
             failures = [*swept.sentences(self.sweep), *unscored]
@@ -684,9 +684,11 @@ class _Work:
         """The jobs of this part."""
         return every if self.part is None else self.part.share(every)
 
-    def _begin(self, planned_jobs: list[Job]) -> None:
-        stems = [stem(job, self.results, self.workers.accept) for job in planned_jobs]
-        job_store.begin(self.folder, grid=self.grid.to_toml(), keys=stems, about=self.about)
+    def _begin(self, known: list[Job], number: int = 0) -> None:
+        """Write the plan: the jobs that are known, and their number with those after a sweep."""
+        stems = [stem(job, self.results, self.workers.accept) for job in known]
+        about = {**self.about, "jobs": max(number, len(known))}
+        job_store.begin(self.folder, grid=self.grid.to_toml(), keys=stems, about=about)
 
     def _other_code(self, planned_jobs: list[Job]) -> list[str]:
         """Notes on the use of results of accepted code; warns of unused results of other code."""

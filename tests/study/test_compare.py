@@ -644,7 +644,9 @@ def test_a_tuned_comparison_goes_on_where_it_stopped(fair, tmp_path, undrawn):
     with pytest.raises(KeyboardInterrupt):
         compare(grid, out=tmp_path, workers=1, hooks=Hooks(stop))
     assert len(names(tmp_path / "bundles")) == 1
-    with pytest.raises(BadInput, match=r"\(1 of 1 job\) are finished, all of the sweep"):
+    plan = estimate(grid, out=tmp_path, workers=1)
+    assert (plan.finished, plan.jobs) == (1, 2)
+    with pytest.raises(BadInput, match=r"\(1 of 2 jobs\) are finished, all of the sweep"):
         describe(tmp_path)
     compare(grid, out=tmp_path, workers=1, hooks=Hooks(watch(seen)))
     assert seen == [(17, 22), (17, 22), (22, 22)] and len(runs.read(tmp_path)) == 5
