@@ -152,8 +152,9 @@ class Estimate:
                       for seconds in (3600 * self.hours, 60 * self.minutes))  # fmt: skip
         lines.append(
             f"roughly {work} of processor time, {wall} if each of "
-            f"{numbered(self.workers, 'worker')} has a free core, estimated from operation counts; "
-            f"about {self.memory_mb:,.0f} MB per worker"
+            f"{numbered(self.workers, 'worker')} has a free core, for the trainings, estimated "
+            "from operation counts; starts and figures come on top, and on a busy machine it can "
+            f"be twice as long; about {self.memory_mb:,.0f} MB per worker"
         )
         return "\n".join(lines)
 
