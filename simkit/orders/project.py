@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import os
 import tomllib
 import warnings
@@ -311,7 +312,21 @@ def with_spent(plan: Plan) -> Plan:
     paid, of_used = (spent(project, some, measured=True) for some in (states, used))
     listed = _at_prices(used, plan.prices)
     rate = (of_used - _set_up(project)) / listed if listed else 1.0
-    return dataclasses.replace(plan, spent=paid, aside=round(paid - of_used, 2), rate=rate)
+    later = math.fsum(
+        dollars
+        for state, rounds in zip(used, spent_by_round(project, used), strict=True)
+        for part, dollars in zip(state.order.rounds, rounds, strict=True)
+        if not part.table["image"].isin(_first_labelled(states)).all()
+    )  # fmt: skip
+    return dataclasses.replace(
+        plan, spent=paid, aside=round(paid - of_used, 2), rate=rate, later=later
+    )
+
+
+def _first_labelled(states: Sequence[OrderState]) -> NDArray[Any]:
+    """The images of the pilot and of test rounds in the first order."""
+    first = states[0].order
+    return np.append(first.rounds[0].table["image"].unique(), first.test_images)
 
 
 def spent_by_round(project: Project, states: Sequence[OrderState]) -> list[list[float]]:
@@ -517,13 +532,14 @@ def plan_of(project: Project, order: Order) -> dict[str, Any]:
     if "today" not in plan:
         return {}
     bought, current = plan["purchase_needed"], PLAN in record(project.folder)
+    tests = (plan.get("test_images") or {}).get("dollars", 0.0)  # they come first
     schemes = [make(str(part["scheme"])).name for part in plan.get("order", ()) if bought]
     last = [part.settings.parsed_scheme.name for part in order.rounds[1:]][-1:]
     return {
         "today": plan["today"], "expected": plan["chosen"]["median"] if bought else None,
         "range": plan["chosen"].get("band90") if bought else None,
         "followed": not current and bool({*schemes} & {*last}),
-        "dollars": plan["chosen"]["dollars"] if bought else 0.0,
+        "dollars": round(plan["chosen"]["dollars"] + tests, 2) if bought else 0.0,
         "page": str(page) if page.is_file() else "", "current": current,
     }  # fmt: skip
 
@@ -655,8 +671,7 @@ def _purchase(
     rest: dollars.  plan: the values of the plan made after the last round; None without one.
     """
     first, order = states[0].order, states[-1].order
-    pilot = first.rounds[0].table["image"].unique()
-    left = len(first.images) - len(pilot) - len(first.test_images)
+    left = len(first.images) - len(_first_labelled(states))
     report = ["--report", str(project.folder / PLAN)]
     # Asking again can be planned where a comparison measured the effect of errors.
     judged = any(read_errors(folder).num_rows for folder in runs if Path(folder).is_dir())
@@ -673,7 +688,7 @@ def _purchase(
     measured, errors = order.folder / "measured.toml", states[0].errors
     listed = str(measured) if measured.exists() else project.prices
     how = ["--prices", listed] if listed != DEFAULT else []
-    labelled = np.append(pilot, first.test_images)[: None if order.folder == first.folder else 0]
+    labelled = _first_labelled(states)[: None if order.folder == first.folder else 0]
     further = [not part.table["image"].isin(labelled).all() for part in order.rounds[1:]]
     if left <= 0 and errors is None:
         return []

@@ -13,7 +13,9 @@ from simkit.planning.costs import UNITS
 from simkit.quantities import numbered
 
 if TYPE_CHECKING:
-    from simkit.planning.choose import Candidate, Decision
+    from simkit.planning.certainty import BetterTests
+    from simkit.planning.choose import Decision
+    from simkit.planning.evidence import Array
 
 When = Literal["now", "later", "before"]
 
@@ -62,9 +64,13 @@ def bill_of(plan: Decision) -> tuple[BillLine, ...]:
     """Bill of the order, of later rounds, of the pilot and of the labels so far, in cents."""
     found = list[BillLine]()
     before = [*_before(plan)]
-    if plan.spent is not None:  # what the answers in use really cost, in the parts of the prices
-        times = (plan.spent - plan.aside) / math.fsum(line.dollars for line in before)
-        before = [replace(line, dollars=times * line.dollars) for line in before]
+    if plan.spent is not None:  # what the answers in use really cost
+        known = [] if plan.later is None else before[:1] * (plan.evidence.received is not None)
+        rest = before[len(known) :]
+        paid = plan.spent - plan.aside - (plan.later or 0.0) * len(known)
+        times = paid / math.fsum(line.dollars for line in rest)  # in the parts of the prices
+        before = [replace(line, dollars=plan.later or 0.0) for line in known]
+        before += [replace(line, dollars=times * line.dollars) for line in rest]
     if plan.aside:
         before.append(BillLine("answers that are set aside", plan.aside, None, "before"))
     for lines in ([*_order(plan)], before):
@@ -74,8 +80,12 @@ def bill_of(plan: Decision) -> tuple[BillLine, ...]:
 
 
 def _order(plan: Decision) -> Iterator[BillLine]:
-    """The order, and later rounds."""
+    """Test labels that come first, the order, and later rounds."""
     project, chosen = plan.project, plan.chosen
+    when: When = "now"
+    if plan.tests_first is not None:
+        yield from _tests(plan, plan.tests_first)
+        when = "later"
     order = plan.order if plan.purchase_needed else ()
     for letter, one in zip("ab", order, strict=False):
         part = letter if len(order) > 1 else ""
@@ -85,28 +95,45 @@ def _order(plan: Decision) -> Iterator[BillLine]:
             labels = one.dollars - paid - project.set_up
             tied = one.settling / labels if labels else 0.0
             what = f"further answers, {one.answers}"
-            yield _line(what, labels - one.settling, one.seconds * (1 - tied), part=part)
+            seconds = one.seconds * (1 - tied)
+            yield _line(what, labels - one.settling, seconds, when=when, part=part)
             if one.settling:
                 what = "one more answer where answers tie"
                 yield _line(what, one.settling, one.seconds * tied, when="later", part=part)
         else:
-            yield from _questions(plan, one, part)
+            answers = (one.option.habits.workers or plan.curves.usual) * one.answers.times
+            swept = numbered(new, "image") if one.option.complete else ""
+            for line in _questions(plan, one.units, answers, swept):
+                yield replace(line, part=part, when=when)
         if paid:
-            yield BillLine(numbered(new, "image"), paid, 0.0, part=part)
+            yield BillLine(numbered(new, "image"), paid, 0.0, when, part=part)
         if project.set_up and one is order[-1]:
-            yield BillLine("set-up", project.set_up, 0.0, part=part)
+            yield BillLine("set-up", project.set_up, 0.0, when, part=part)
     if order and plan.in_rounds:
         dollars, seconds = chosen.dollars - order[0].dollars, chosen.seconds - order[0].seconds
         yield _line("later rounds, after a new plan", dollars, seconds, when="later")
 
 
-def _questions(plan: Decision, one: Candidate, part: str) -> Iterator[BillLine]:
-    """A line for each kind of question of a purchase, and for quality assurance."""
+def _tests(plan: Decision, tests: BetterTests) -> Iterator[BillLine]:
+    """Test labels that come before the order."""
+    if not tests.images:
+        what = "a further answer to every question about the test images"
+        yield _line(what, tests.dollars, tests.seconds)
+        return
+    share, images = tests.images / plan.evidence.pool.images, numbered(tests.images, "test image")
+    yield from _questions(plan, plan.curves.complete.units[-1] * share, tests.answers, images)
+    if plan.project.image_price:
+        yield BillLine(images, tests.images * plan.project.image_price, 0.0)
+
+
+def _questions(plan: Decision, counts: Array, answers: float, swept: str) -> Iterator[BillLine]:
+    """A line for each kind of question of a purchase, and for quality assurance.
+
+    counts (U,): as `costs.UNITS`.  swept: the images, if all classes are asked about each.
+    """
     listed = plan.prices
-    answers = (one.option.habits.workers or plan.curves.usual) * one.answers.times
     asked, timed, seconds = 0.0, True, 0.0
-    assert one.units is not None
-    for kind, units in zip(UNITS, one.units.tolist(), strict=True):
+    for kind, units in zip(UNITS, counts.tolist(), strict=True):
         if units < 0.5:
             continue
         rate = {**listed.all_rates, IMAGES: listed.image}.get(kind) or Rate(
@@ -122,24 +149,23 @@ def _questions(plan: Decision, one: Candidate, part: str) -> Iterator[BillLine]:
             asked += units * people * each
             timed, seconds = timed and time is not None, seconds + 3600 * (hours or 0.0)
         yield BillLine(
-            _asked(plan, one, kind, rate), units * people * each, hours, part=part,
+            _asked(plan, swept, kind, rate), units * people * each, hours,
             questions=round(units), answers=people,
             each_seconds=time, each_dollars=rate.dollars,
         )  # fmt: skip
     if listed.qa:
         what = f"{ASSURANCE}, {quantities.percent(listed.qa)} of the questions"
-        yield _line(what, listed.qa * asked, listed.qa * seconds if timed else math.nan, part=part)
+        yield _line(what, listed.qa * asked, listed.qa * seconds if timed else math.nan)
 
 
-def _asked(plan: Decision, one: Candidate, kind: str, rate: Rate) -> str:
+def _asked(plan: Decision, swept: str, kind: str, rate: Rate) -> str:
     """What the units of a kind of question are."""
     if rate.per == "page":
         return f"pages of {numbered(rate.page, 'question')}: {ASKED[kind]}"
     if rate.per == "image" and kind not in (IMAGES, MACHINE):
         return f"images: {ASKED[kind]}"
-    if one.option.complete and kind == "sweep":
-        classes = plan.evidence.pool.truth.shape[1]
-        return f"{numbered(one.images, 'image')} x {classes:,} classes"
+    if swept and kind == "sweep":
+        return f"{swept} x {plan.evidence.pool.truth.shape[1]:,} classes"
     return ASKED[kind]
 
 
@@ -147,7 +173,7 @@ def _before(plan: Decision) -> Iterator[BillLine]:
     """What is already paid: earlier rounds and the pilot."""
     evidence = plan.evidence
     if evidence.received is not None:
-        what = f"{evidence.received.option.part.name} labels so far"
+        what = f"{evidence.received.option.labels} so far"
         yield BillLine(what, evidence.received.dollars, None, "before")
     pool, tests = evidence.pool.images, evidence.test.images or 0
     for images, kind, split in ((pool, "complete", "train"), (tests, "test", "test")):

@@ -6,8 +6,8 @@ A backtest predicts the pilot's largest sizes from its smaller ones.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cached_property
@@ -23,11 +23,11 @@ from simkit.annotate.prices import Prices
 from simkit.errors import BadInput
 from simkit.planning.answers import Answers, Lacking
 from simkit.planning.bill import BillLine, bill_of
+from simkit.planning.certainty import BetterTests, Certainty, better_tests, certainties
 from simkit.planning.costs import PriceCurve, Staff, searched, times_at_random, wrong_labels
 from simkit.planning.curves import EDGE, Curves
 from simkit.planning.evidence import COMPLETE, Array, Evidence, LabelOption, Pair
 from simkit.quantities import numbered
-from simkit.results.test_split import Errors
 
 Grade = Literal["high", "medium", "low"]
 
@@ -51,11 +51,6 @@ FEWER = 1.3  # times as many labels for each image in the smallest size: trust i
 MOST_REASONS = 3
 TARGETS = 100  # budgets at which a purchase for a target is sought
 MEANT = 0.9  # probability of the printed range
-KNOWN_TO = 5.0  # points of mAP on the test images, at 95 % confidence
-# Of the images left and of a project's budget, at most, for test images where mAP is uncertain: as
-# of a pilot. Neither depends on the purchase, so that more money never buys fewer of them.
-FOR_TESTS = MOST_FOR_TESTS = 0.25
-LEAST_TESTS = 0.15  # of the half-width of mAP: test labels that take less are not worth a round
 UNFINISHED = 0.05  # of the runs are missing: the comparison is finished first
 LEAST_SIZES = 3  # measured sizes of a backtest, which predicts the largest from the others
 
@@ -314,11 +309,6 @@ def _lacking(curves: Curves, number: int) -> Lacking | None:
     return Lacking(round(questions), answers, dollars, seconds)
 
 
-def _cents_up(price: float) -> float:
-    """A price in whole cents that pays for all of it; printed amounts are rounded here alone."""
-    return round(price + CENT - 1e-9, 2)
-
-
 def added(one: Candidate, at_hand: float) -> float:
     """What a purchase adds to a mAP: the difference of these numbers as they are printed, to a
     tenth of a point."""
@@ -411,21 +401,30 @@ def to_reach(curves: Curves, project: Request) -> tuple[float, int | None] | Non
     wanted, least = project.target, math.inf
     assert wanted is not None
     for images in dict.fromkeys((project.images, None)):
-        open_ = replace(project, dollars=UNLIMITED, images=images)
-        enough = [one for one in candidates(curves, open_)
+        open_ = for_labels(curves, replace(project, dollars=UNLIMITED, images=images))[1]
+        enough = [one for one in candidates(curves, replace(open_, dollars=UNLIMITED))
                   if one.reaches(wanted) >= project.confidence]  # fmt: skip
         if not enough:
             continue
         if images is None and project.images is not None:
-            fewest = min(one.images for one in enough)
-            images = max(fewest, project.images)
-            enough = [one for one in enough if one.images <= images]
-        least = max(project.dollars, min(one.dollars for one in enough))
+            images, fewest = project.images, min(one.images for one in enough)
+            # A part of any images is for testing.
+            while (short := fewest - (_left_of(curves, project, images) or 0)) > 0:
+                images += short
+            most = _left_of(curves, project, images)
+            enough = [one for one in enough if one.images <= (most or 0)]
+        least = min(one.dollars for one in enough)
         for more in (1.0, 1 + FIRST_ROUND, 1.5):  # a first round of two options costs more
-            trial = replace(project, dollars=math.ceil(100 * more * least) / 100, images=images)
-            if planned(curves, trial)[0].reached:
+            trial = replace(project, dollars=more * least, images=images)
+            trial = replace(trial, dollars=max(with_tests(curves, trial), project.dollars))
+            if decided(curves, trial).choice.reached:
                 return trial.dollars, images
     return None
+
+
+def _left_of(curves: Curves, project: Request, images: int) -> int | None:
+    """Of so many images, those that are left for labels to learn from."""
+    return for_labels(curves, replace(project, images=images))[1].images
 
 
 def highest_target(curves: Curves, project: Request) -> float | None:
@@ -527,6 +526,54 @@ def planned(
         choice, order = planned(curves, replace(project, target=None))
         choice = replace(choice, reached=False)
     return choice, order
+
+
+def for_labels(curves: Curves, project: Request) -> tuple[BetterTests | None, Request]:
+    """Test labels to buy first, and what is left of the project for labels to learn from.
+
+    The images of the tests that the largest budget buys are left out for every budget, so that more
+    money never removes a candidate.
+    """
+    tests, most = (
+        better_tests(curves.evidence, curves, budget, project.images, project.image_price)
+        for budget in (project.dollars, UNLIMITED)
+    )
+    images = project.images
+    if images is not None and most is not None:
+        images -= most.images
+    paid = 0.0 if tests is None else tests.dollars
+    return tests, replace(project, dollars=project.dollars - paid, images=images)
+
+
+def with_tests(curves: Curves, project: Request) -> float:
+    """The budget, in whole cents, that pays for these dollars besides the test labels of it."""
+    budget, before = project.dollars, 0.0
+    while budget > before + CENT:  # grows by ever less, as tests cost a part of the budget
+        tests, _ = for_labels(curves, replace(project, dollars=budget))
+        budget, before = project.dollars + (tests.dollars if tests else 0.0), budget
+    return math.ceil(100 * budget - 1e-9) / 100
+
+
+class Decided(NamedTuple):
+    """Test labels to buy first, what they leave, and the choice and the order of that."""
+
+    tests: BetterTests | None
+    left: Request
+    choice: Choice
+    order: tuple[Candidate, ...]
+
+
+def decided(curves: Curves, project: Request, every: Sequence[Candidate] = ()) -> Decided:
+    """The choice for a budget, besides the test labels that come first.
+
+    every: candidates at any price, if they are known.
+    """
+    tests, left = for_labels(curves, project)
+    if tests is not None:
+        with suppress(BadInput):  # too little is left for any label
+            return Decided(tests, left, *planned(curves, left, within(every, left.dollars)))
+        left = replace(left, dollars=project.dollars)
+    return Decided(None, left, *planned(curves, left, within(every, left.dollars)))
 
 
 def in_rounds(
@@ -906,24 +953,16 @@ class Step:
         return self.kind in ("finish", "backbone", "tests", "remedy", "measure")
 
 
-class Certainty(NamedTuple):
-    """A test split, its price, and the half-width of mAP on true labels that it leaves.
-
-    answers: those to every question, if they are more than now.
-    """
-
-    images: int
-    answers: Answers | None
-    dollars: float
-    half_width: float
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Decision:
     """The purchase for a budget, with its expected mAP and a grade of trust.
 
     Attributes
     ----------
+    tests
+        Test labels to buy before the purchase; the budget pays for both.
+    for_labels
+        What these leave of the project for labels to learn from.
     choice
         The chosen purchase and all others.
     supposed
@@ -938,12 +977,16 @@ class Decision:
         likely to.
     staff
         The annotators.
+    told, command
+        The options of `simkit plan` that make this plan, and the whole command.
     spent
         What the project has paid so far, in dollars; None: by the prices of the plan.
     aside
         Dollars of `spent` for answers that are set aside.
     rate
         What the answers in use really cost, as times the prices of the plan; 1 if unknown.
+    later
+        What the labels that are not of the pilot have cost so far, in dollars; None: as `spent`.
     expected
         Median and 90 % interval of the mAP that was expected of earlier rounds' labels on new
         images, before it was measured; None without any.
@@ -954,6 +997,8 @@ class Decision:
     project: Request
     evidence: Evidence
     curves: Curves
+    tests: BetterTests | None
+    for_labels: Request
     choice: Choice
     order: tuple[Candidate, ...]
     paid: PriceCurve
@@ -962,10 +1007,12 @@ class Decision:
     prices: Prices
     unpriced: tuple[str, ...]
     staff: Staff
+    told: Mapping[str, Any]
     command: str
     spent: float | None = None
     aside: float = 0.0
     rate: float = 1.0
+    later: float | None = None
     expected: tuple[float, float, float] | None = None
     supposed: tuple[tuple[float, Candidate], ...] = ()
     day: date = field(default_factory=quantities.today)
@@ -975,12 +1022,18 @@ class Decision:
         return self.choice.chosen
 
     @property
+    def tests_first(self) -> BetterTests | None:
+        """The test labels that this plan buys: those of a project, and others if it buys labels."""
+        home = self.evidence.project is not None
+        return self.tests if home or self.purchase_needed else None
+
+    @property
     def purchase_needed(self) -> bool:
         """Whether the purchase is expected to raise mAP by at least 1 point; see `gain`. With a
         target: whether it is needed for that."""
         if self.reached_today or self.choice.reached:
             return not self.reached_today
-        received, images = self.evidence.received, self.project.images or math.inf
+        received, images = self.evidence.received, self.for_labels.images or math.inf
         known = received is not None and received.option.complete and received.asked >= images
         return self.gain > LOSS - 1e-9 and (self.chosen.answers.again or not known)
 
@@ -1015,7 +1068,7 @@ class Decision:
     @cached_property
     def highest(self) -> float | None:
         """The highest target that this budget reaches, if the plan misses its own."""
-        return highest_target(self.curves, self.project) if self.missed else None
+        return highest_target(self.curves, self.for_labels) if self.missed else None
 
     @property
     def missed(self) -> bool:
@@ -1040,8 +1093,8 @@ class Decision:
 
     @property
     def half(self) -> float:
-        """Half the price of the purchase, in whole cents."""
-        return math.floor(50 * round(self.chosen.dollars, 2) + 1e-9) / 100
+        """Half of what the plan spends, in whole cents."""
+        return math.floor(50 * round(self.cost("now", "later"), 2) + 1e-9) / 100
 
     @property
     def in_rounds(self) -> bool:
@@ -1103,8 +1156,8 @@ class Decision:
     @cached_property
     def step(self) -> Step:
         """The first next step that applies."""
-        evidence, home, tests = self.evidence, self.evidence.project is not None, self.better_tests
-        to_buy = tests and Step("tests", tests["dollars"])
+        evidence, home = self.evidence, self.evidence.project is not None
+        to_buy = self.tests_first and Step("tests", self.tests_first.dollars)
         if evidence.missing[0] > UNFINISHED:
             return Step("finish")
         if evidence.stand_in_backbone:
@@ -1115,7 +1168,7 @@ class Decision:
             return Step("at hand")
         if self.trust.remedy:
             return Step("remedy")
-        if to_buy and to_buy.dollars <= self.project.dollars:
+        if to_buy:
             return to_buy
         if home or self.in_rounds:
             return Step("status" if home else "round")
@@ -1127,72 +1180,14 @@ class Decision:
     def amounts(self) -> tuple[float, float, float]:
         """Dollars spent now, later and not at all, which add up to the budget."""
         budget, now, later = self.project.dollars, self.cost("now"), self.cost("later")
-        if self.step.first:
+        if self.step.first and self.step.kind != "tests":
             now, later = self.step.dollars, min(now + later, budget - self.step.dollars)
         return now, later, budget - now - later
 
     @cached_property
-    def better_tests(self) -> dict[str, Any] | None:
-        """Test labels to buy first, where few test images make mAP uncertain.
-
-        As images, dollars (in whole cents), half_width of mAP afterwards, and answers if those at
-        hand get further ones. A project spends at most a quarter of its budget on them, whatever
-        it buys then, so that more money never buys fewer.
-        """
-        test, usual = self.evidence.test, self.curves.usual
-        if not test.small or not test.images or test.uncertain <= KNOWN_TO:
-            return None
-        project = self.evidence.project is not None
-        most = self.project.dollars * (MOST_FOR_TESTS if project else 1.0)
-        if self.certainty:
-            now, again, others = self.certainty
-            better = again.half_width < min((1 - LEAST_TESTS) * now.half_width, others.half_width)
-            if better and again.dollars <= most:
-                return {"images": 0, "answers": usual + 1, "dollars": _cents_up(again.dollars),
-                        "half_width": again.half_width}  # fmt: skip
-        if test.half_width <= KNOWN_TO:  # further images do not help: their labels err as well
-            return None
-        each = float(self.curves.complete.dollars[-1]) / self.evidence.pool.images
-        each += self.project.image_price
-        images = math.ceil(test.images * ((test.half_width / KNOWN_TO) ** 2 - 1))
-        if project:
-            images = min(images, int(most / each), self._for_tests)
-        narrower = math.sqrt(test.images / (test.images + images))
-        if project and narrower > 1 - LEAST_TESTS:
-            return None
-        width = test.half_width / 100 * narrower
-        if any(errors := test.errors or (0.0, 0.0)):
-            width = test.certainty(test.images + images, errors) / 100
-        return {"images": images, "dollars": _cents_up(images * each), "half_width": width}
-
-    @property
-    def _for_tests(self) -> int:
-        """Images for testing: a part of those about which nothing was asked."""
-        if self.project.images is None:
-            return sys.maxsize
-        asked = 0 if self.evidence.received is None else self.evidence.received.asked
-        return int(FOR_TESTS * (self.project.images - asked))
-
-    @cached_property
     def certainty(self) -> tuple[Certainty, ...]:
-        """The test split as it is, with a further answer to every question, and with further images
-        for the same dollars; nothing without errors of its labels. Where mAP is uncertain, the
-        narrower of the two is the better buy."""
-        test, pool, one = self.evidence.test, self.evidence.pool, self.curves.errors
-        if not test.images or test.errors is None or one is None or not any(test.errors):
-            return ()
-        images, usual = test.images, self.curves.usual
-        each = float(self.curves.complete.dollars[-1]) / pool.images
-        more = self.curves.answers(usual + 1)
-        price = each * (more.times - 1) * images
-        all_images = images + math.floor(price / (each + self.project.image_price))
-        kinds: list[tuple[int, Answers | None, float, Errors]]
-        kinds = [(images, None, 0.0, test.errors), (images, more, price, more.errors or one),
-                 (all_images, None, price, test.errors)]  # fmt: skip
-        return tuple(
-            Certainty(count, answers, cost, test.certainty(count, errors) / 100)
-            for count, answers, cost, errors in kinds
-        )
+        """The test split as it is, and with either way to improve it; see `certainties`."""
+        return certainties(self.evidence, self.curves, self.project.image_price)
 
     def work(self, *when: str) -> float | None:
         """Hours of work of the bill's lines of these kinds; None if the price list has no times."""

@@ -97,6 +97,11 @@ class LabelOption:
         return _made(self.scheme)
 
     @property
+    def labels(self) -> str:
+        """Its labels in words."""
+        return "complete labels" if self.complete else f"{self.part.name} labels"
+
+    @property
     def amount(self) -> str:
         """The field that scales with the budget, or ``"images"``."""
         return self.part.amount or "images"

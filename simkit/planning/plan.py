@@ -19,6 +19,7 @@ from simkit.errors import BadInput
 from simkit.history import versions
 from simkit.planning import choose, plan_page
 from simkit.planning.answers import SUPPOSED
+from simkit.planning.certainty import BetterTests
 from simkit.planning.choose import Candidate, Decision, backtest
 from simkit.planning.costs import PriceCurve, Staff, count
 from simkit.planning.curves import Curves
@@ -44,14 +45,12 @@ class Plan(Decision, Readable):
         title. Default: the day, and the data or project.
         """
         budgets = self._budgets()
-        largest = replace(self.project, dollars=choose.UNLIMITED)
-        every = choose.candidates(self.curves, largest, budgets=budgets)
+        every = self._candidates(budgets)
         plans = [self.at(budget, every) or self for budget in budgets]
         if len(plans) == 1:
             halves = [self.at(self.half)]
         else:
-            limits = sorted({one.half for one in plans})
-            more = choose.candidates(self.curves, largest, budgets=limits)
+            more = self._candidates(sorted({one.half for one in plans}))
             halves = [self.at(one.half, more) for one in plans]
         chart, others = plan_page.what_if(self, plans, halves, every)
         page = replace(self.page, chart=chart)
@@ -61,6 +60,14 @@ class Plan(Decision, Readable):
         """The page of `html`, with its slider, in a notebook."""
         return Frame(self.html())
 
+    def _candidates(self, budgets: Sequence[float]) -> list[Candidate]:
+        """All candidates at any price, with those that use up what a budget leaves for labels."""
+        open_ = choose.for_labels(self.curves, replace(self.project, dollars=choose.UNLIMITED))[1]
+        left = [choose.for_labels(self.curves, replace(self.project, dollars=budget))[1].dollars
+                for budget in budgets]  # fmt: skip
+        largest = replace(open_, dollars=choose.UNLIMITED)
+        return choose.candidates(self.curves, largest, budgets=left)
+
     def _budgets(self) -> list[float]:
         """Up to BUDGETS budgets of two significant digits, from the last below which nothing is
         worth buying to complete labels of everything, with that of this plan; with a target only
@@ -68,12 +75,13 @@ class Plan(Decision, Readable):
         own = self.project.dollars
         if self.project.target is not None:
             return [own]
-        every = choose.candidates(self.curves, replace(self.project, dollars=choose.UNLIMITED))
+        every = self._candidates(())
         complete = [one.dollars for one in every if one.option.complete]
         worth = [one.dollars for one in every if self.gain_of(one) > choose.LOSS - 1e-9]
         all_ = [one.dollars for one in every]
         paid = [dollars for dollars in worth or all_ if dollars > 0] or [own]
-        ends = max(0.9 * min(paid), min(all_)), max(*(complete or all_), *paid)
+        most = replace(self.project, dollars=max(*(complete or all_), *paid))
+        ends = max(0.9 * min(paid), min(all_)), choose.with_tests(self.curves, most)
         steps = [_two_digits_up(budget) for budget in np.geomspace(*ends, BUDGETS).tolist()]
         steps[int(np.abs(np.log(np.array(steps) / own)).argmin())] = own
         return sorted({*steps})
@@ -88,17 +96,17 @@ class Plan(Decision, Readable):
         if budget <= 0:
             return None
         project = replace(self.project, dollars=budget)
-        some = choose.within(every, budget)
-        if every and not some:
+        if every and not choose.within(every, budget):
             return None
         try:
-            choice, order = choose.planned(self.curves, project, some)
+            made = choose.decided(self.curves, project, every)
         except BadInput:
             return None
+        told = {**self.told, "budget": budget}
+        command = plan_page.command(*self.evidence.folders, **told)
         return replace(
-            self, project=project, choice=choice, order=order,
-            measurement=choose.next_measurement(choice), supposed=(),
-        )  # fmt: skip
+            self, project=project, supposed=(), told=told, command=command, **_fields(made)
+        )
 
     def to_json(self) -> dict[str, Any]:
         """As plain values; mAP from 0 to 1 on new images."""
@@ -112,7 +120,7 @@ class Plan(Decision, Readable):
         values = {
             "budget": self.project.dollars, "images": self.project.images, "target": target,
             "purchase_needed": self.purchase_needed, "today": self.so_far,
-            "test_images": self.better_tests if self.evidence.project else None,
+            "test_images": _tests(self.tests) if self.evidence.project else None,
             "zero_shot": self.evidence.zero_shot,
             "wrong": self.wrong, "errors": self.curves.errors, "searched": self.candidates_right,
             "supposed": [{"wrong": rate, **_values(one)} for rate, one in self.supposed],
@@ -128,6 +136,13 @@ class Plan(Decision, Readable):
             "command": self.command, "versions": versions(),
         }  # fmt: skip
         return dict(json.loads(json.dumps(values)))
+
+
+def _tests(tests: BetterTests | None) -> dict[str, Any] | None:
+    if tests is None:
+        return None
+    values = {name: getattr(tests, name) for name in ("images", "dollars", "half_width")}
+    return values if tests.images else values | {"answers": tests.answers}
 
 
 def _values(one: Candidate) -> dict[str, Any]:
@@ -230,24 +245,31 @@ def plan(
     if received is not None:
         expected = tuple(np.quantile(curves.expected(received), [0.5, 0.05, 0.95]).tolist())
         curves.agree_with(received)
-    choice, order = choose.planned(curves, project)
+    made = choose.decided(curves, project)
     paid = curves.complete  # at the wage of now; the pilot was paid at that of the list
     if staff.wage is not None:
         paid = count(paid.option, evidence.pool, replace(staff, wage=None).prices(prices))
+    told = {
+        "budget": money, "images": project.images, "target": project.target,
+        "confidence": confidence if reach else None,
+        "prices": prices if isinstance(prices, str) else listed.name, "wage": staff.wage,
+        "image_price": image_price or None, "errors": rates and quantities.spelled_rates(rates),
+        "annotators": staff.annotators, "hours_a_week": staff.hours_a_week, "scores": scores,
+        "seed": seed or None,
+    }  # fmt: skip
     return Plan(
-        project=project, evidence=evidence, curves=curves, choice=choice, order=order,
-        paid=paid, backtest=tested, prices=listed,
-        measurement=choose.next_measurement(choice), unpriced=unpriced,
-        staff=staff, expected=expected, supposed=tuple(_supposed(curves, project)),
-        command=plan_page.command(
-            *evidence.folders, budget=money, images=project.images,
-            target=project.target, confidence=confidence if reach else None,
-            prices=prices if isinstance(prices, str) else listed.name, wage=staff.wage,
-            image_price=image_price or None, errors=rates and quantities.spelled_rates(rates),
-            annotators=staff.annotators, hours_a_week=staff.hours_a_week, scores=scores,
-            seed=seed or None,
-        ),
+        project=project, evidence=evidence, curves=curves, **_fields(made),
+        paid=paid, backtest=tested, prices=listed, unpriced=unpriced,
+        staff=staff, expected=expected, supposed=tuple(_supposed(curves, made.left)),
+        told=told, command=plan_page.command(*evidence.folders, **told),
     )  # fmt: skip
+
+
+def _fields(made: choose.Decided) -> dict[str, Any]:
+    return {
+        "tests": made.tests, "for_labels": made.left, "choice": made.choice, "order": made.order,
+        "measurement": choose.next_measurement(made.choice),
+    }  # fmt: skip
 
 
 def _supposed(curves: Curves, project: choose.Request) -> Iterator[tuple[float, Candidate]]:

@@ -22,7 +22,6 @@ from simkit.planning.bill import BillLine
 from simkit.planning.choose import (
     CENT,
     FURTHER,
-    KNOWN_TO,
     LOSS,
     MOST_TIMES,
     Candidate,
@@ -69,8 +68,9 @@ def page(plan: Decision, half: Decision | None) -> Page:
 def command(*words: str, **options: Any) -> str:
     """`simkit plan` with these words, and the options that are not None or the usual prices."""
     parts = ["simkit", "plan", *words]
+    usual = None if "continue" in options else DEFAULT  # or else the measured ones
     for name, value in options.items():
-        if value is not None and (name, value) != ("prices", DEFAULT):
+        if value is not None and (name, value) != ("prices", usual):
             text = f"{value:.15g}" if isinstance(value, float) else str(value)
             parts += [f"--{name.replace('_', '-')}", text]
     return join(parts)
@@ -112,7 +112,7 @@ def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
         yield from _target(plan)
         yield "Trust", _trust(plan)
         yield "Next step", _next(plan)
-        yield "Left", f"{dollars(plan.left - step.dollars)}. {why} {_paid(plan)}"
+        yield "Left", f"{dollars(plan.left)}. {why} {_paid(plan)}"
 
 
 def _target(plan: Decision) -> Iterator[tuple[str, str]]:
@@ -173,6 +173,8 @@ def described(plan: Decision, one: Candidate) -> str:
         return f"further answers to the questions so far, up to {one.answers}"
     option, part = one.option, one.option.with_amount(one.amount)
     images = numbered(one.images, "image")
+    if had := plan.curves.had(option) * (option.amount == "images"):
+        images = f"{one.images - had:,} more images, {one.images:,} in all"
     if option.complete:
         text = f"complete labels of {images}"
     elif option.amount == "images":
@@ -198,14 +200,17 @@ def _so_far(plan: Decision) -> Iterator[tuple[str, str]]:
     median, low, high = (round(one, 3) for one in plan.expected)
     together = plan.evidence.project is not None  # models learn from the pilot as well
     gain, promised = score - before, median - before
+    lost = together and gain < 0
     yield "So far", render(TEXTS["so_far"], {
-        "dollars": dollars(received.dollars), "scheme": received.option.part.name,
+        "dollars": dollars(received.dollars if plan.later is None else plan.later),
+        "labels": received.option.labels,
         "method": plan.evidence.title(received.method), "score": points(score),
         "off": points(abs(score - median)), "more": score > median,
         "where": "within" if low <= score <= high else "above" if score > high else "below",
         "range": (points(low), points(high), points(median)), "errors": received.errors,
-        "gain": points(abs(gain)), "before": points(before) if together else "", "lost": gain < 0,
-        "short": score < low or (together and promised >= LOSS and gain < FELL_SHORT * promised),
+        "gain": points(abs(gain)), "before": points(before) if together else "", "lost": lost,
+        "short": score < low or lost,
+        "little": together and promised >= LOSS and gain < FELL_SHORT * promised,
     })  # fmt: skip
 
 
@@ -223,7 +228,8 @@ def _text(name: str, plan: Decision) -> str:
             for letter, one in zip("ab", plan.order, strict=False)
         ],
         "few": int((chosen.present < 0.98 * chosen.amount).sum()) * chosen.option.counted,
-        "more": received is not None and received.option == chosen.option,
+        "more": received is not None and received.option == chosen.option
+        and chosen.option.amount != "images",
         "workers": chosen.option.habits.workers, "people": chosen.answers.number,
         "hours": plan.work("now"), "done": done and _day(done),
         "all_done": plan.done and _day(plan.done),
@@ -393,11 +399,11 @@ def _before(plan: Decision) -> str:
     """What a smaller purchase before the order buys, in words; "" without one."""
     if plan.step.kind == "measure" and plan.measurement is not None:
         return described(plan, plan.measurement[0])
-    if plan.step.kind != "tests" or (tests := plan.better_tests) is None:
+    if plan.step.kind != "tests" or (tests := plan.tests_first) is None:
         return ""
-    if "answers" in tests:
+    if not tests.images:
         return "a further answer to every question about the test images"
-    return f"{tests['images']:,} more test image{'s' * (tests['images'] != 1)}"
+    return f"{tests.images:,} more test image{'s' * (tests.images != 1)}"
 
 
 def _next(plan: Decision) -> str:
@@ -462,14 +468,14 @@ def _test_labels(plan: Decision) -> str:
 
 def _tests_to_buy(plan: Decision) -> str:
     """What makes the measured mAP more certain, and its price; "" where nothing is missing."""
-    if (tests := plan.better_tests) is None:
+    if (tests := plan.tests_first) is None:
         return ""
-    again, home, bought = "answers" in tests, plan.evidence.project, plan.certainty
+    home, bought = plan.evidence.project, plan.certainty
     return render(TEXTS["tests"], {
-        "tests": tests, "home": home and quote(home), "again": again,
-        "price": dollars(tests["dollars"]), "images": f"{tests['images']:,}",
-        "width": points(tests["half_width"]) if home or again or bought else f"{KNOWN_TO:g}",
-        "others": points(bought[2].half_width) if again else "",
+        "tests": tests, "home": home and quote(home), "again": not tests.images,
+        "price": dollars(tests.dollars), "images": f"{tests.images:,}",
+        "width": points(tests.half_width),
+        "others": "" if tests.images else points(bought[2].half_width),
     })  # fmt: skip
 
 
@@ -499,7 +505,8 @@ def _amounts(plan: Decision, half: Decision | None) -> Table:
         if half is not None and one is not None:
             rows[-1]["spend"] = dollars(half.cost("now", "later"))
         rows.append(_amount(plan, "this plan", plan.chosen) | {"spend": dollars(total)})
-    if not plan.choice.reached and (not plan.purchase_needed or best.dollars > 1.02 * total):
+    more = not plan.purchase_needed or best.dollars > 1.02 * plan.chosen.dollars
+    if not plan.choice.reached and more:
         rows.append(_amount(plan, "highest mAP", best))
     return _table("What other amounts give", rows)
 
@@ -510,7 +517,8 @@ def _amount(plan: Decision, name: str, one: Candidate | None) -> dict[str, str]:
         shown = plan.curves.floor if plan.curves.free <= plan.so_far else None
         return {"plan": name, "spend": "$0", "for": what, "mAP": points(score),
                 "range": "" if shown is None else _band(shown)}  # fmt: skip
-    return {"plan": name, "spend": dollars(one.dollars), "for": described(plan, one),
+    tests = 0.0 if plan.tests_first is None else plan.tests_first.dollars
+    return {"plan": name, "spend": dollars(one.dollars + tests), "for": described(plan, one),
             "mAP": points(one.median), "range": _band(one.map)}  # fmt: skip
 
 
@@ -540,7 +548,7 @@ def _supposed(plan: Decision) -> Table:
     title = "If annotators err (mAP against the test labels as they are)"
     if plan.evidence.true_labels:
         title = "If annotators err"
-    return _table(title, [] if _same_if_wrong(plan) else rows)
+    return _table(title, rows if plan.purchase_needed and not _same_if_wrong(plan) else [])
 
 
 def _same_if_wrong(plan: Decision) -> bool:

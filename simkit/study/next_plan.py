@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
-from shlex import join, split
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from simkit.planning.answers import OFFERED, Lacking
 from simkit.planning.costs import Staff
 from simkit.planning.evidence import Array, Evidence, Folder, Pair, Received, joined
 from simkit.planning.plan import Plan, plan
+from simkit.planning.plan_page import command
 
 if TYPE_CHECKING:
     from simkit.progress import Progress
@@ -103,10 +103,11 @@ def plan_next(
         raise BadInput(f"{order.folder} has no answers yet that give labels; run simkit receive "
                        "first")  # fmt: skip
     places = [folders] if isinstance(folders, str | PathLike) else list(folders)
-    named = prices if prices is None or isinstance(prices, str) else prices.name
-    stated = {
-        "--prices": named, "--measured": measured, "--errors": None if errors is None
+    stated = {  # rates are rounded in a command, and measured again
+        "prices": prices if prices is None or isinstance(prices, str) else prices.name,
+        "errors": None if errors is None
         else quantities.spelled_rates(quantities.rates(errors, "errors")),
+        "measured": measured,
     }  # fmt: skip
     source = "errors"
     if errors is None:
@@ -134,13 +135,9 @@ def plan_next(
         replace(evidence, received=received), budget, images=images, target=target, prices=prices,
         staff=staff, image_price=image_price, scores=scores, seed=seed, errors=one,
     )  # fmt: skip
-    words = split(made.command)
-    for option, given in stated.items():  # rates are rounded in a command, and measured again
-        if option in words:
-            place = words.index(option)
-            del words[place : place + 2]
-        words += [] if given is None else [option, str(given)]
-    return with_spent(replace(made, command=join([*words, "--continue", str(order.folder)])))
+    told = {**made.told, **stated, "continue": str(order.folder)}
+    again = command(*evidence.folders, **told)
+    return with_spent(replace(made, told=told, command=again))
 
 
 def _pair(order: Order, evidence: Evidence) -> Pair:

@@ -309,19 +309,19 @@ def test_the_bills_of_plan_order_and_status_agree(project) -> None:
     words, before = step(project), project("status", "project", "--json").json["spent"]
     assert words[0] == "plan" and project(" ".join(words)).code == 0
     plan = json.loads(Path("project/plan.json").read_text())
-    (part,) = plan["order"]
-    paid = [sum(line["dollars"] for line in plan["bill"] if (line["when"] == "before") == earlier)
-            for earlier in (True, False)]  # fmt: skip
+    (part,), tests = plan["order"], plan["test_images"]["dollars"]
+    paid = [sum(line["dollars"] for line in plan["bill"] if line["when"] == when)
+            for when in ("before", "now", "later")]  # fmt: skip
     assert plan["budget"] == pytest.approx(50 - before, abs=0.005)
-    assert paid == pytest.approx([before, part["dollars"]], abs=0.006)  # one image is for val
-    assert part["dollars"] + plan["left"] == pytest.approx(plan["budget"], abs=0.01)
+    assert paid == pytest.approx([before, tests, part["dollars"]], abs=0.006)
+    assert sum(paid[1:]) + plan["left"] == pytest.approx(plan["budget"], abs=0.01)
     words = ("order", "--next", "project/order1", "--plan", "project/plan.json", "--to", "csv")
     (printed,) = re.findall(r"answers so far: \$([\d.]+)", project(*words).out)
     assert float(printed) == pytest.approx(part["dollars"], abs=0.011)
     assert project("receive", "project", answers(Order.read("project/order1"))).code == 0
     spent = project("status", "project", "--json").json["spent"]
     assert spent - before == pytest.approx(part["dollars"], abs=0.006)
-    assert 50 - spent == pytest.approx(plan["left"], abs=0.01)
+    assert 50 - spent == pytest.approx(plan["left"] + tests, abs=0.01)
 
 
 def test_options_that_a_further_round_would_ignore_are_refused(project) -> None:

@@ -221,8 +221,11 @@ def test_plans_say_what_wrong_test_labels_do_to_map(pilot):
     made = plan(made, 60, images=POOL, prices="openimages", errors=(0.05, 0.05))
     further = "Buy a further answer to every question about the test images"
     assert further not in answers(made)["Next step"]  # they cost more than the budget
-    made = plan(made.evidence, 600, images=POOL, prices="openimages", errors=(0.05, 0.05))
-    assert further in answers(made)["Next step"]
+    made = plan(made.evidence, 2400, images=POOL, prices="openimages", errors=(0.05, 0.05))
+    assert further in answers(made)["Next step"] and made.bill[0].what.startswith(
+        "a further answer"
+    )
+    assert made.bill[0].dollars == made.tests.dollars <= 600  # a quarter at most
 
 
 def test_true_test_labels_are_not_corrected_for_errors_of_an_order(pilot, tmp_path):
@@ -279,7 +282,7 @@ def test_what_other_amounts_give_are_plans_for_these(pilot):
     made = plan(pilot, 600, images=3_000, prices="openimages")
     (table,) = (one for one in made.page.tables if one.title == "What other amounts give")
     rows = {row[0]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
-    limit = math.floor(50 * round(made.chosen.dollars, 2)) / 100
+    limit = math.floor(50 * round(made.cost("now", "later"), 2)) / 100
     names = ["nothing", f"at most {dollars(limit)}", "this plan", "highest mAP"]
     assert list(rows) == names[: len(rows)] and len(rows) > 2
     assert rows["nothing"]["mAP"] == points(made.so_far)
@@ -391,9 +394,18 @@ def test_missing_test_images_are_the_first_step_where_money_is_left(pilot, tmp_p
     missing = math.ceil(14 * ((12 / 5) ** 2 - 1))  # for ±5 points
     assert tests["images"] == min(missing, int(15 / each), POOL // 4) > 1.4  # a quarter at most
     assert tests["dollars"] == pytest.approx(tests["images"] * each, abs=0.01)
-    many = [plan(few, dollars, images=9000, prices="openimages").better_tests
-            for dollars in (2, 5, 10, 20, 40, 80, 160)]  # fmt: skip
-    many = [one["images"] if one else 0 for one in many]
+    plans = [plan(few, dollars, images=9000, prices="openimages")
+             for dollars in (2, 5, 10, 20, 40, 80, 160)]  # fmt: skip
+    many = [one.tests.images if one.tests else 0 for one in plans]
+    for one in plans:  # every dollar is spent once, and every image is used once
+        paid = (one.tests.dollars if one.tests else 0) + one.chosen.dollars
+        paid += one.order[1].dollars if one.order[1:] else 0
+        assert one.cost("now", "later") == pytest.approx(paid, abs=0.011)
+        assert one.cost("now", "later") <= one.project.dollars + 0.006
+    maps = [one.chosen.median for one in plans]
+    assert maps == pytest.approx(sorted(maps), abs=0.005)
+    whole = plan(few, 1000, images=POOL, prices="openimages", target=0.99)
+    assert max(one.images for one in whole.choice.every) + whole.tests.images == POOL
     assert many == sorted(many) and many[-1] == missing  # more money never buys fewer
     assert tests["half_width"] == pytest.approx(0.12 * math.sqrt(14 / (14 + tests["images"])))
     for times, bought in ((2, True), (3, False)):  # a third more is not worth a round
@@ -402,11 +414,13 @@ def test_missing_test_images_are_the_first_step_where_money_is_left(pilot, tmp_p
         assert (again.to_json()["test_images"] is not None) == bought
     step = answers(made)["Next step"]
     assert f"First buy {tests['images']} more test images" in step
-    said, total = answers(made), made.cost("now", "later")
+    said, total = answers(made), made.cost("later")
+    assert made.bill[0].what == f"{tests['images']} test images x {planted.CLASSES} classes"
     assert said["Spend"].endswith(f"on {tests['images']} more test images, which come first.")
     assert said["Later"].startswith(f"then about {dollars(total)} on ")
     now, later, left = (float(x) for x in re.findall(r"\$([\d.]+)", said["Money"])[1:4])
-    assert now == pytest.approx(tests["dollars"], abs=0.01) and now + later + left == 60
+    assert now == pytest.approx(tests["dollars"], abs=0.01) and later == pytest.approx(total)
+    assert now + later + left == pytest.approx(60)
     assert f"`simkit status {tmp_path}` shows the command. Then compare and plan again." in step
     few = replace(few, test=TestSplit())
     enough = plan(few, 20.9, images=POOL, prices="openimages")

@@ -67,6 +67,16 @@ def test_every_step_is_what_the_command_prints_for_its_budget(runs, plan):
             assert all(cell in pages[place] for cell in row)
 
 
+def test_the_command_of_the_order_is_for_the_budget_of_the_slider(runs):
+    evidence = Evidence.of(runs)
+    evidence = replace(evidence, grid={**evidence.grid, "backbone": "resnet50"})
+    values, pages = read(simkit.plan(evidence, 20, images=9_000))
+    written = [re.findall(r"--budget ([\d.]+) [^:]*?--report plan.json", page) for page in pages]
+    assert sum(map(bool, written)) > len(pages) / 4
+    for step, found in zip(values["steps"], written, strict=True):
+        assert {*map(float, found)} <= {float(re.sub(r"[$,]", "", step["budget"]))}
+
+
 def test_the_row_of_half_the_money_is_the_plan_for_it(runs, plan):
     """At every fourth step of the slider, by value; nothing where that plan buys nothing."""
     kinds = set()

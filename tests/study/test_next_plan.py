@@ -64,7 +64,7 @@ def test_after_two_rounds_the_prediction_is_closer_to_the_result(pilot, tmp_path
     assert spread[0] > spread[1] and spread[2] < 0.5 * spread[0]
     # Measured times, 1.8 seconds in place of 1, make the questions dearer.
     assert 1.6 < second.prices.rates["verify"].seconds < 2.0
-    assert "So far" in second.text() and "The plan learns from this." in second.text()
+    assert "So far" in second.text() and "The plan starts from what was measured." in second.text()
     measured = plan_next(folder, pilot, 14, images=900, measured=30)
     assert measured.evidence.received.score == pytest.approx(0.3, abs=0.02)
 
