@@ -161,7 +161,7 @@ def _say_tags(trained: simkit.Trained, tags: Path | None, model: str) -> None:
             if isnan(one)]  # fmt: skip
     say(f"{made}: 1 from the threshold of a class on, which simkit show {model} prints")
     if none:
-        say(untagged(none, trained.tag_precision))
+        say(untagged(none, trained.tag_precision, trained.thresholds_how))
 
 
 def _write(scores: pd.DataFrame, out: Path) -> None:

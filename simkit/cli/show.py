@@ -234,7 +234,7 @@ def _model(path: Path) -> dict[str, Any]:
             say(f"and {len(rows) - SHOWN:,} more classes: thresholds in {path / 'model.json'}")
         named = zip(facts["names"], facts["thresholds"], strict=True)
         if none := [name for name, one in named if one is None]:
-            say(untagged(none, precision))
+            say(untagged(none, precision, facts["thresholds_how"]))
     else:
         say(f"thresholds: logit 0, probability 1/2, for every class; {SETS_THRESHOLDS}")
     rest = ("id", "epoch", "loss", "seed", "settings", "parents", "versions")

@@ -290,7 +290,7 @@ def _print_decisions(done: Trial) -> None:
     if len(rows) > SHOWN:
         say(f"and {len(rows) - SHOWN:,} less frequent classes; all: --json")
     if none := [one.name for one in by_class if isnan(one.threshold)]:
-        say(untagged(none, precision))
+        say(untagged(none, precision, done.trained.thresholds_how))
 
 
 def _print_left_out(done: Trial, *, others: bool) -> None:

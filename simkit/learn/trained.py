@@ -35,6 +35,8 @@ from simkit.learn.task import Task
 from simkit.learn.training_images import TrainingImages
 from simkit.learn.validation import Validation
 from simkit.metrics.ranking import at_entries
+from simkit.metrics.thresholds import exact_interval
+from simkit.registry import short
 
 _FORM = "simkit model 1"
 _CHECKSUM = "checksum"
@@ -71,13 +73,27 @@ def tag_rule(precision: float) -> str:
             "(lower end of the 95% interval)")  # fmt: skip
 
 
-def untagged(names: Sequence[str], precision: float) -> str:
-    """A sentence about the classes without a threshold."""
+def untagged(names: Sequence[str], precision: float, how: str) -> str:
+    """A sentence about the classes without a threshold; how: `Trained.thresholds_how`."""
     classes = "1 class" if len(names) == 1 else f"{len(names):,} classes"
     reached = f" reaches {precision:.0%} precision with certainty" if precision else " was found"
-    lower = " such as 0.3" if precision > 0.3 else ""
-    return (f"no tags of {classes}, for which no threshold{reached}: {examples(names)}; to tag "
-            f"them, label more images, or train with a lower --tag-precision{lower}")  # fmt: skip
+    start = f"no tags of {classes}, for which no threshold{reached}: {examples(names)}; "
+    more = "use more images in val"
+    if how == CROSS_FITTED:
+        more = "label more training images with all classes"
+    if not precision:
+        return f"{start}to tag them, {more}"
+    if least := _least(precision):
+        more = f"at least {least:,} images must get the tag, all rightly: {more}"
+    lower = f" such as 0.3 ({_least(0.3)} images)" if precision > 0.3 else ""
+    return f"{start}{more}, or train with a lower --tag-precision{lower}"
+
+
+def _least(precision: float) -> int:
+    """The smallest number of tags that make a precision certain if all are right; 0 for 100 %."""
+    numbers = np.arange(1, 10_000)
+    low, _ = exact_interval(np.ones(len(numbers)), numbers)
+    return int(numbers[low >= precision][:1].sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +153,17 @@ class Trained:
     tag_precision: float = 0.0
     scored: Mapping[str, Any] = field(default_factory=dict)
     trained_on: TrainingImages | None = None
+
+    def __repr__(self) -> str:
+        settings, scored = self.history.settings, self.scored
+        network = settings.get("backbone") or "features of an unnamed network"
+        data = f"trained on {settings.get('data', 'arrays')}"
+        reached = "not scored"
+        if scored:
+            reached = (f"mAP {100 * scored['map']:.1f} on {scored['images']:,} images of "
+                       f"{scored['split']}")  # fmt: skip
+        return (f"<Trained {short(self.method)}: {len(self.classes):,} classes, {reached}; "
+                f"{network}, {data}; id {self.id}>")  # fmt: skip
 
     def scores(
         self,

@@ -67,9 +67,8 @@ class Evaluation(Readable):
         (N, L) logits of the evaluated images and classes.
     present, known
         (N, L) labels, and whether they count.
-    thresholds_from
-        Number of images that determined the model's thresholds, in words `thresholds`; 0: the model
-        has none, and each is 0, a probability of 1/2. `tag_precision` is that of `Trained`.
+    thresholds_from, thresholds_how, tag_precision
+        As of `Trained`; without images for thresholds, each is 0, a probability of 1/2.
     left_out
         A sentence about classes without an AP; "" if all have one.
     data, model
@@ -96,7 +95,7 @@ class Evaluation(Readable):
     left_out: str
     data: str
     model: str
-    thresholds: str
+    thresholds_how: str
     tag_precision: float
     errors: Errors | None
     as_true: float
@@ -180,10 +179,11 @@ class Evaluation(Readable):
         of = self.by_class[self.by_class["ap"].notna()]
         number = int(of["threshold"].notna().sum())
         none = [*self.by_class.index[self.by_class["threshold"].isna()]]
-        how = f"chosen {tag_rule(self.tag_precision)}, on {self.thresholds}"
+        images = thresholds_from(self.thresholds_from, self.thresholds_how)
+        how = f"chosen {tag_rule(self.tag_precision)}, on {images}"
         if not self.thresholds_from:
             how = f"0 for each, probability 1/2, as the model has none: {SETS_THRESHOLDS}"
-        parts = [untagged(none, self.tag_precision)] if none else []
+        parts = [untagged(none, self.tag_precision, self.thresholds_how)] if none else []
         if number:
             means = f"means over {'1 class' if number == 1 else f'{number:,} classes'}"
             parts.insert(0, f"precision {points(self.precision)}, recall {points(self.recall)}, "
@@ -456,7 +456,7 @@ def evaluated(
         f"{where}: {images}; mAP is over {len(scored):,} of {len(classes):,} "
         f"{'leaf ' * (data.hierarchy is not None)}classes",
         f"{short(model.method)}, {network}, trained on {settings.get('data', 'arrays')}; id "
-        f"{model.id}", thresholds_from(model.thresholds_from, model.thresholds_how),
+        f"{model.id}", model.thresholds_how,
         model.tag_precision, errors,
         on_new_images(ap, labels).mean, *_training(model, parts), pictures,
     )  # fmt: skip

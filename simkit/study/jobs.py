@@ -29,7 +29,14 @@ from simkit.results.job_store import Result
 from simkit.results.runs import SWEEP
 from simkit.study.code_id import code_id, own_classes
 from simkit.study.grid import COMPLETE, REFERENCE, Grid, Setting, at_edge
-from simkit.study.sources import ImageTransform, StudyData, StudySource, kind_of, needs_features
+from simkit.study.sources import (
+    ImageTransform,
+    StudyData,
+    StudySource,
+    kind_of,
+    needs_features,
+    no_cosines,
+)
 
 # Settings by scheme (or "reference") and method, as the grid writes both.
 Choices = Mapping[tuple[str, str], Setting]
@@ -258,10 +265,7 @@ def check(grid: Grid, data: StudyData) -> None:
         )
     compared = [spec for spec in scored if spec in grid.trained]
     if compared and data.tables:
-        raise BadInput(
-            f"{grid.scores} is a table of scores, but {compared[0]!r} needs the cosines of an "
-            "image-text model; make them with simkit score"
-        )
+        raise no_cosines(grid.scores, compared[0])
     if scored and "train" not in data.scored:
         raise BadInput(f"{grid.scores} has no scores of train; make them with simkit score")
     if scored and not data.tables:

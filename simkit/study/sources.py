@@ -340,14 +340,27 @@ def _scores(
     """By split, the similarities of an image-text model, and the scores of a table."""
     if not source.scores:
         return {}, {}
-    with reading(source.scores, "scores", "make it with simkit predict or simkit score"):
-        table = is_table(source.scores)
-    if table:
+    if has_table(source):
         images = {split: data.truth[split].images for split in source.splits}
         return {}, scored_splits(source.scores, images, data.classes, data.file_names)
     held = splits_of(source.scores)
     scored = (split for split in source.splits if split in held)
     return {split: Similarities.read(source.scores, split) for split in scored}, {}
+
+
+def has_table(source: StudySource) -> bool:
+    """Whether the scores are a table, and not similarities. Raises BadInput if they are missing."""
+    with reading(source.scores, "scores", "make it with simkit predict or simkit score"):
+        return is_table(source.scores)
+
+
+def no_cosines(scores: str, method: str) -> BadInput:
+    """The error for a table of scores where a method needs those of an image-text model."""
+    return BadInput(
+        f"{scores} is a table of scores, as of a detector, which {method!r} cannot use: it needs "
+        "the cosines of images and class names, which only an image-text model gives; "
+        "make them with simkit score, or name another method"
+    )
 
 
 def _for_split(spec: str, split: str, data: Dataset) -> str:

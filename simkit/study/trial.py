@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from simkit import metrics
+from simkit.annotate.similarities import Similarities
 from simkit.data import Dataset
 from simkit.data.leaks import open_checked
 from simkit.errors import BadInput
@@ -30,7 +31,7 @@ from simkit.learn.trained import CROSS_FITTED, SETS_THRESHOLDS, TAG_PRECISION, V
 from simkit.learn.training_images import TrainingImages
 from simkit.metrics.ap import LabelCounts
 from simkit.progress import Progress, silent
-from simkit.registry import Share
+from simkit.registry import Share, short
 from simkit.results.test_split import Errors, on_new_images
 from simkit.study import sources
 from simkit.study.cross_fitting import FOLDS, NEARLY_ALL, complete_rows, cross_fitted
@@ -250,6 +251,8 @@ def trial(
         scored split has both present and absent labels, and if no split is available for choosing
         the epoch.
     """
+    if source.scores and Similarities in method.needs.aids and sources.has_table(source):
+        raise sources.no_cosines(source.scores, short(method))
     team, dataset = current_team(), open_checked(source.data)
     all_asked = int(labels.asked.sum())
     labels = sources.labels_of_train(labels, dataset, where)

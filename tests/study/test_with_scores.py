@@ -7,11 +7,13 @@ import pandas as pd
 import pytest
 
 import simkit
+from simkit import methods
 from simkit.annotate.similarities import Similarities
 from simkit.cli.main import code
 from simkit.errors import BadInput
 from simkit.metrics import average_precision
 from simkit.planning.evidence import Evidence
+from simkit.study.trial import trial
 
 DATA = "scenes:images=120,val=10,test=80"
 GRID = {
@@ -59,8 +61,13 @@ def test_tables_and_named_arrays_of_scores_serve_schemes_as_similarities_do(scor
     assert any(row[1] > 0 and "looks" in row[2] for row in rows[0])
     plan = simkit.plan(tmp_path / "1", 30, images=400, prices="hourly")
     assert any(str(one.option).startswith("machine") for one in plan.choice.every)
-    with pytest.raises(BadInput, match=r"table\.csv is a table of scores, but 'vlpl' needs"):
+    with pytest.raises(
+        BadInput, match=r"table\.csv is a table of scores, as of a detector, which 'vlpl' cannot"
+    ):
         simkit.compare({**grid, "methods": ["vlpl"], "scores": str(table)}, out=tmp_path / "x")
+    method, labels = methods.make("vlpl"), simkit.simulate(truth, "single-positive")
+    with pytest.raises(BadInput, match=r"table\.csv is a table of scores, as of a detector, which"):
+        trial(labels, method, simkit.Source(DATA, (), (), "scenes-net", scores=str(table)))
     unused = {**grid, "schemes": ["fpc", "proposals"], "scores": str(table)}
     with pytest.raises(BadInput, match=r"no scheme or method.*uses them.*fpc\(search=scores\)"):
         simkit.compare(unused, out=tmp_path / "x")
