@@ -39,6 +39,7 @@ from simkit.metrics.thresholds import exact_interval
 from simkit.registry import short
 
 _FORM = "simkit model 1"
+_FILES = ("model.json", "model.safetensors")
 _CHECKSUM = "checksum"
 _BY_NAME = {"its own": None, **{word: word for word in (BEST, TIMM, "random")}}  # weights
 _CURVES = (
@@ -306,7 +307,11 @@ class Trained:
             For damaged files, and for a missing or unsuitable backbone.
         """
         file = Path(folder) / "model.safetensors"
-        if not file.is_file():
+        lacking = [name for name in _FILES if not Path(folder, name).is_file()]
+        if len(lacking) == 1:
+            raise BadInput(f"{folder} has no {lacking[0]}; copy both files of the model, "
+                           f"{' and '.join(_FILES)}, or train it again")  # fmt: skip
+        if lacking:
             raise BadInput(f"{folder} holds no model; give a folder that simkit train --out wrote")
         tensors, _ = read_tensors(file, "the weights of a model")
         with _described(folder) as facts:

@@ -39,6 +39,7 @@ from simkit.learn.inputs import FeatureInputs, ImageInputs, SizedPictures, sized
 from simkit.learn.label_embeddings import LabelMeans, LabelMedians
 from simkit.learn.methods import Method
 from simkit.progress import Progress, silent
+from simkit.registry import short
 
 Side = int | None  # side of images in pixels; None: that of the backbone
 SCENES_NET = "scenes-net"  # the backbone that ships with simkit
@@ -352,6 +353,12 @@ def has_table(source: StudySource) -> bool:
     """Whether the scores are a table, and not similarities. Raises BadInput if they are missing."""
     with reading(source.scores, "scores", "make it with simkit predict or simkit score"):
         return is_table(source.scores)
+
+
+def refuse_table(source: StudySource, method: Method) -> None:
+    """Raise BadInput for a method that needs similarities where the scores are a table."""
+    if source.scores and Similarities in method.needs.aids and has_table(source):
+        raise no_cosines(source.scores, short(method))
 
 
 def no_cosines(scores: str, method: str) -> BadInput:

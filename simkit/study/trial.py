@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from simkit import metrics
-from simkit.annotate.similarities import Similarities
 from simkit.data import Dataset
 from simkit.data.leaks import open_checked
+from simkit.embed.feature_files import Kind
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.learn import pointing_game
@@ -31,7 +31,7 @@ from simkit.learn.trained import CROSS_FITTED, SETS_THRESHOLDS, TAG_PRECISION, V
 from simkit.learn.training_images import TrainingImages
 from simkit.metrics.ap import LabelCounts
 from simkit.progress import Progress, silent
-from simkit.registry import Share, short
+from simkit.registry import Share
 from simkit.results.test_split import Errors, on_new_images
 from simkit.study import sources
 from simkit.study.cross_fitting import FOLDS, NEARLY_ALL, complete_rows, cross_fitted
@@ -251,21 +251,15 @@ def trial(
         scored split has both present and absent labels, and if no split is available for choosing
         the epoch.
     """
-    if source.scores and Similarities in method.needs.aids and sources.has_table(source):
-        raise sources.no_cosines(source.scores, short(method))
+    sources.refuse_table(source, method)
     team, dataset = current_team(), open_checked(source.data)
     all_asked = int(labels.asked.sum())
     labels = sources.labels_of_train(labels, dataset, where)
     chooses = settings.select == "best"
     source = _with_splits(source, dataset, chooses=chooses, report=report)
     split, val = source.splits[1] if source.splits[1:] else "", "val" in source.splits[2:]
-    if transform is None:
-        source = replace(source, kinds=(sources.kind_of(method),))
-    else:
-        transform = transform.for_method(method)
-        source = replace(source, kinds=(), sizes=(transform.size,))
-        if needs_features(method):
-            source = replace(source, kinds=("pooled",))
+    transform = transform and transform.for_method(method)
+    source = _with_kinds(source, method, transform)
     wanted = {"train": labels.asked} if unasked == "skip" else None
     how: dict[str, Any] = {"data": dataset, "wanted": wanted, "progress": progress}
     data = team.in_turn(lambda: sources.open_source(source, **how))
@@ -331,6 +325,16 @@ def _with_splits(source: StudySource, data: Dataset, *, chooses: bool, report: b
         )
     third = ("val",) if val and (chooses or report) else ()
     return replace(source, splits=("train", scored, *third))
+
+
+def _with_kinds(
+    source: StudySource, method: Method, transform: ImageTransform | None
+) -> StudySource:
+    """The source with the kinds of features or the size of images that the method trains on."""
+    if transform is None:
+        return replace(source, kinds=(sources.kind_of(method),))
+    kinds: tuple[Kind, ...] = ("pooled",) if needs_features(method) else ()
+    return replace(source, kinds=kinds, sizes=(transform.size,))
 
 
 def _pointing(

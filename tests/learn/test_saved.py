@@ -112,7 +112,9 @@ def test_damaged_models_are_refused(pooled, tmp_path):
         path.write_text(text)
         with pytest.raises(BadInput, match=r"model\.json cannot be read .*train and save it again"):
             describe(tmp_path / "a")
-    with pytest.raises(BadInput, match="holds no model; give a folder that simkit train"):
+    with pytest.raises(BadInput, match=r"b has no model\.safetensors; copy both files"):
         Trained.load(tmp_path / "b")
+    with pytest.raises(BadInput, match="holds no model; give a folder that simkit train"):
+        Trained.load(tmp_path)
     with pytest.raises(BadInput, match=r"model\.json.*cannot be written"):
         train(pooled, make("an"), settings=Settings(epochs=1)).save(path)
