@@ -28,6 +28,7 @@ Maybe = Literal["yes", "no", "drop"]
 _NOTHING = 3  # code for a row without an answer
 _NO_VOTE = frozenset(("skip", "skipped", "unknown", "?"))  # of `UNSURE`, what may be no vote
 _FEW = 5  # expert answers, below which their rates say little anyway
+_GUESSES = 0.8  # sum of error rates of people whose answers say too little; 1 is a guess
 _CONTRADICTED = 0.5  # miss and false alarm together; answers by chance have 1
 _WHAT = "votes (a table with image, class, worker and answer, or .npz)"
 
@@ -244,65 +245,92 @@ class RepeatedAnswers:
         95 % intervals of both.
     questions : int
         Number of questions with at least three answers.
+    others : bool
+        Whether some of these answers have other error rates.
     """
 
     rates: tuple[float, float]
     intervals: tuple[tuple[float, float], ...]
     questions: int
+    others: bool = False
 
 
-def repeated_answers(votes: Votes) -> RepeatedAnswers | None:
+def repeated_answers(
+    votes: Votes, others: NDArray[np.bool_] | None = None
+) -> RepeatedAnswers | None:
     """Estimate common error rates from votes of which most questions may have only one.
 
     Each question is present or absent, and people err independently: with y yes among n votes, a
     mixture of two binomials, fitted by expectation maximisation to all questions, so that asking
     doubtful ones more often does no harm.
 
+    Parameters
+    ----------
+    votes : Votes
+    others : (V,) bool, optional
+        Votes with error rates of their own, which are fitted, too, and not returned.
+
     Returns
     -------
     RepeatedAnswers or None
-        None if no question of three votes seems present, or none absent.
+        None if no question of three votes, two of them not of others, seems present, or none
+        absent; or if the others' votes hardly depend on the truth.
     """
-    counts = votes.decided("drop").counts
-    several = counts.sum(1) >= 3
-    patterns, weights = np.unique(counts[:, [NO, YES]], axis=0, return_counts=True)
-    no, yes = patterns.T.astype(float)
-    many = no + yes >= 3
-    majority = (yes > no) * weights * many
+    others = np.zeros(len(votes.vote_answer), bool) if others is None else others
+    counts = np.concatenate([
+        np.stack([np.bincount(votes.vote_question[some & (votes.vote_answer == said)],
+                              minlength=len(votes.gold)) for said in (NO, YES)], axis=1)
+        for some in (~others, others)[: 1 + int(others.any())]
+    ], axis=1)  # fmt: skip
+    several = (counts.sum(1) >= 3) & (counts[:, :2].sum(1) >= 2)
+    patterns, weights = np.unique(counts, axis=0, return_counts=True)
+    no, yes = patterns.T.reshape(-1, 2, len(patterns)).swapaxes(0, 1).astype(float)  # (G, P)
+    many = (patterns.sum(1) >= 3) & (patterns[:, :2].sum(1) >= 2)
+    majority = (yes.sum(0) > no.sum(0)) * weights * many
     if not several.any() or not 0 < majority.sum() < several.sum():
         return None
     wrong, total, first = np.stack([no, yes]), no + yes, float(majority.sum() / several.sum())
 
     def presence(rates: NDArray[np.float64], share: float) -> NDArray[np.float64]:
         """(2, P) the probabilities of presence and absence."""
-        odds = np.log(share / (1 - share)) + no * np.log(rates[0] / (1 - rates[1]))
-        present = 1 / (1 + np.exp(-(odds + yes * np.log((1 - rates[0]) / rates[1]))))
+        miss, alarm = rates[..., None]
+        odds = no * np.log(miss / (1 - alarm)) + yes * np.log((1 - miss) / alarm)
+        present = 1 / (1 + np.exp(-(np.log(share / (1 - share)) + odds.sum(0))))
         return np.stack([present, 1 - present])
 
     def fitted(more: float) -> tuple[NDArray[np.float64], float]:
-        """The rates, with so many wrong and right answers more to each, and the share present."""
-        rates, share = np.array([0.05, 0.02]), first
+        """(2, G) the rates, with so many wrong and right answers more to each, and the share
+        present."""
+        rates, share = np.tile([[0.05], [0.02]], len(no)), first
         for _ in range(20_000):
-            before, part = (*rates, share), presence(rates, share) * weights
-            rates = ((part * wrong).sum(1) + more) / (part @ total + 2 * more)
+            before, part = (*rates.ravel(), share), presence(rates, share) * weights
+            rates = ((part[:, None] * wrong).sum(2) + more) / (part @ total.T + 2 * more)
             rates = np.clip(rates, 1e-9, 1 - 1e-9)
             share = float(np.clip(part[0].sum() / weights.sum(), 1e-9, 1 - 1e-9))
-            if np.abs(np.subtract(before, (*rates, share))).max() < 1e-9:
+            if np.abs(np.subtract(before, (*rates.ravel(), share))).max() < 1e-9:
                 break
         return rates, share
 
     # Wald intervals of logits, with half an error more (Jeffreys), as there may be none. The
     # information is that of the scores, in which the unknown truth counts.
-    (rates, _), (centre, share) = fitted(0.0), fitted(0.5)
-    states = presence(centre, share)
-    scores = np.vstack([states * (wrong - centre[:, None] * total), states[0] - share])
-    spread = 1.96 * np.sqrt(np.diag(np.linalg.pinv((scores * weights) @ scores.T))[:2])
+    (rates, _), (centres, share) = fitted(0.0), fitted(0.5)
+    states = presence(centres, share)
+    scores = np.vstack([  # own misses and reports first
+        *(states[:, None] * (wrong - centres[..., None] * total)).swapaxes(0, 1),
+        states[0] - share,
+    ])  # fmt: skip
+    information = (scores * weights) @ scores.T
+    if others.any() and (centres.sum(0)[1] > _GUESSES or np.linalg.cond(information) > 1e12):
+        return None
+    spread = 1.96 * np.sqrt(np.diag(np.linalg.pinv(information))[:2])
+    rates, centre = rates[:, 0], centres[:, 0]
     low, high = (
         1 / (1 + np.exp(-(np.log(centre / (1 - centre)) + sign * spread))) for sign in (-1, 1)
     )
     low, high = np.minimum(low, rates), np.maximum(high, rates)
     intervals = tuple(zip(low.tolist(), high.tolist(), strict=True))
-    return RepeatedAnswers((float(rates[0]), float(rates[1])), intervals, int(several.sum()))
+    both = float(rates[0]), float(rates[1])
+    return RepeatedAnswers(both, intervals, int(several.sum()), bool(others.any()))
 
 
 def ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:

@@ -406,9 +406,11 @@ def write_pilot(project: Project, state: OrderState) -> list[str]:
         if place == 1:  # which has the references
             top += "\n" + "\n".join(toml_lines({"errors": levels}))
         made = f"{text.replace(pilots.DATA_LINES, top)}\n{people}\n"
-        if not file.exists() or (levels != UNKNOWN_ERRORS and to_compare
-                                 and _unedited(file, made)):  # fmt: skip
+        follows = to_compare and (levels != UNKNOWN_ERRORS or pilot.aside)
+        if not file.exists() or (follows and _unedited(file, made)):
             texts[file.name] = made
+        elif place == 1 and pilot.aside:
+            _note_levels(file, pilot)
     for name in texts:
         with whole(project.folder / name) as part:
             part.write_text(texts[name], "utf-8")
@@ -440,6 +442,25 @@ def _levels(errors: tuple[float, float] | None) -> list[list[float]]:
     if errors is None or sum(errors) < LEAST_ERRORS:
         return UNKNOWN_ERRORS
     return [[round(min(times * rate, 0.4), 4) for rate in errors] for times in (1, 2)]
+
+
+def _note_levels(file: Path, pilot: OrderState) -> None:
+    """A note if a grid has other levels of errors than those measured without the answers that are
+    set aside."""
+    now = _levels(pilot.errors)
+    try:
+        levels = tomllib.loads(file.read_text("utf-8")).get("errors")
+    except ValueError:  # somebody is editing it
+        return
+    if levels not in (None, now):
+        who = sorted(pilot.names.get(worker, worker) for worker, _ in pilot.aside)
+        now_are = "the errors are unknown" if pilot.errors is None else "now they are"
+        warnings.warn(
+            f"{file} has the errors {levels}, as edited or measured before answers of "
+            f"{', '.join(dict.fromkeys(who))} were set aside; {now_are}, so that a new comparison "
+            f"needs: errors = {now}",
+            stacklevel=1,
+        )
 
 
 def _unedited(file: Path, made: str) -> bool:

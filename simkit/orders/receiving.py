@@ -574,14 +574,20 @@ class OrderState:
 
     @cached_property
     def _decided(self) -> pd.DataFrame:
-        """The yes and no answers; early: those that were not asked for because of earlier ones."""
+        """The yes and no answers in use; early: those that were not asked for because of earlier
+        ones."""
+        return self._said[~self._said["aside"]]
+
+    @cached_property
+    def _said(self) -> pd.DataFrame:
+        """As `_decided`, with those that are set aside (aside)."""
         received = self.received  # those set aside came first, too
         ordered = received["question"].map(self.order.first).map(self.order.table["answers"])
         early = received.groupby(["image", "class"]).cumcount() < ordered
         early |= received["question"].isin(self._of_whole_images)
-        used = received["answer"].isin(["yes", "no"])
-        used &= ~self.are_aside(received["worker"], received["class"])
-        said = received.assign(early=early)[used]
+        aside = self.are_aside(received["worker"], received["class"])
+        said = received.assign(early=early, aside=aside)
+        said = said[said["answer"].isin(["yes", "no"])]
         return said.drop_duplicates(["image", "class", "worker"])
 
     @property
@@ -603,10 +609,10 @@ class OrderState:
 
     @cached_property
     def votes(self) -> Votes | None:
-        """All yes and no answers, for `simkit habits`; None without any."""
-        said = self._decided
-        if not len(said):
-            return None
+        """The yes and no answers in use, for `simkit habits`; None without any."""
+        return self._votes(self._decided) if len(self._decided) else None
+
+    def _votes(self, said: pd.DataFrame) -> Votes:
         question = said.groupby(["image", "class"], sort=False).ngroup()
         pairs, gold = said[~question.duplicated()], said["gold"].groupby(question).max().to_numpy()
         workers, who = np.unique(said["worker"], return_inverse=True)
@@ -650,8 +656,16 @@ class OrderState:
 
     @cached_property
     def repeated(self) -> RepeatedAnswers | None:
-        """The errors as estimated from questions with at least three answers."""
-        return None if self.votes is None else repeated_answers(self.votes)
+        """The errors as estimated from questions with at least three answers.
+
+        Where there are none without the answers that are set aside, these are the third ones, as
+        if by people with other error rates.
+        """
+        found = None if self.votes is None else repeated_answers(self.votes)
+        if found is None and len(self._said) > len(self._decided) > 0:
+            others = self._said["aside"].to_numpy(bool)
+            found = repeated_answers(self._votes(self._said), others)
+        return found
 
     @cached_property
     def _fitted(self) -> Fitted | None:

@@ -246,6 +246,7 @@ def errors_line(state: OrderState) -> str:
             for rate, (low, high) in zip(found.rates, found.intervals, strict=True)
         ]
         how = f", from {found.questions:,} questions with {REPEATED} answers or more"
+        how += ", the third of them set aside" * found.others
     return (f"annotators missed about {rates[0]} of present classes and reported {rates[1]} of "
             f"absent ones{how}{waiting}")  # fmt: skip
 

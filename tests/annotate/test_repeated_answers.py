@@ -1,5 +1,7 @@
 """Error rates from questions of which few have several answers, by simulation."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -42,6 +44,33 @@ def test_rates_have_no_bias_and_intervals_hold(rates):
         assert values.std() < (0.02, 0.006)[kind]
         held = [one.intervals[kind][0] <= rate <= one.intervals[kind][1] for one in found]
         assert np.mean(held) >= 0.85
+
+
+@pytest.mark.parametrize("other", [(0.2, 0.02), (0.5, 0.02)])
+def test_intervals_hold_their_rates_where_every_third_answer_has_other_rates(other):
+    rates, numbers, found = (0.06, 0.01), np.arange(3000), []
+    several = numbers[:400]
+    asked = np.concatenate([numbers, several, several])
+    who = np.repeat([0, 1, 2], [3000, 400, 400])
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        present = rng.random(3000) < 0.2
+        errs = np.where(who == 2, *(np.where(present[asked], *own) for own in (other, rates)))
+        said = present[asked] ^ (rng.random(len(asked)) < errs)
+        votes = Votes(
+            numbers, ("x",), tuple("abc"), numbers, 0 * numbers, asked, who,
+            np.where(said, 2, 0).astype(np.int8), np.full(3000, -1, np.int8),
+        )  # fmt: skip
+        found.append(repeated_answers(votes, who == 2))
+    for kind, rate in enumerate(rates):
+        low, high = np.array([one.intervals[kind] for one in found]).T
+        own = np.array([one.rates[kind] for one in found])
+        assert abs(own.mean() - rate) < 0.15 * rate + 3 * own.std() / 30**0.5
+        assert np.mean((low <= rate) & (rate <= high)) >= 0.9
+        assert np.mean(high - low) < (0.16, 0.05)[kind]
+    guessed = np.where(who == 2, rng.random(len(asked)) < 0.5, said)
+    votes = dataclasses.replace(votes, vote_answer=np.where(guessed, 2, 0).astype(np.int8))
+    assert repeated_answers(votes, who == 2) is None
 
 
 def test_asking_doubtful_questions_again_does_not_bias_the_rates():

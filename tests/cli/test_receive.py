@@ -465,6 +465,15 @@ def test_who_misses_one_class_is_set_aside_there_alone(tmp_path, capsys):
     assert {*state.open["class"]} == {c} and len(state.open) == N
     assert len(state.votes.vote_answer) == len(before.votes.vote_answer) - N
     assert state.errors[0] < 0.05 < before.errors[0]
+    capsys.readouterr()
+    # Without ben two answers are left; with ben's as third ones they measure the others' errors.
+    assert code([*words, "--without", "ben"]) == 0
+    (miss, low, high), (alarm, _, _) = (
+        [float(text) / 100 for text in found] for found in re.findall(
+            r"([\d.]+)% \(([\d.]+)% to ([\d.]+)%\) of", capsys.readouterr().out)[-2:]
+    )  # fmt: skip
+    assert low <= 0.02 <= high < 0.1 and max(miss, alarm) < 0.05
+    assert code([*words, "--with", "ben", "--without", f"ben:{name}"]) == 0
     carl = rows(order, TRUTH, worker="carl")
     assert len(carl) == N and L > 1
     carl.to_csv(tmp_path / "carl.csv", index=False)

@@ -158,6 +158,18 @@ def test_a_grid_has_levels_at_the_measured_errors_until_it_is_edited_or_compared
         grid.write_text(text)
         assert shell("receive", "project").code == 0
         assert grid.read_text() == text
+    # It follows where answers are set aside; an edited one is named.
+    grid.write_text(written)
+    for who, words in (("p1", ["--without", "p1"]), ("", ["--with", "p1"])):
+        assert shell("receive", "project", *words).code == 0
+        state = OrderState.of(Order.read("project/order1"))
+        now = [round(rate, 4) for rate in state.errors] if state.errors else [0.02, 0.02]
+        assert tomllib.loads(grid.read_text())["errors"][0] == now
+        assert (now == levels[0]) == (not who)
+    grid.write_text(edited[0])
+    noted = shell("receive", "project", "--without", "p1").err
+    assert "has the errors [[0.1, 0.01]], as edited or measured before answers of p1" in noted
+    assert shell("receive", "project", "--with", "p1").code == 0
     grid.write_text(written)
     compared()
     received(len(every))
