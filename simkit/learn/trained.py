@@ -71,7 +71,7 @@ def tag_rule(precision: float) -> str:
     if not precision:
         return "with the highest F1"
     return (f"with the highest F1 of those at which at least {precision:.0%} of the tags are right "
-            "(lower end of the 95% interval)")  # fmt: skip
+            "(with 95% confidence for each class)")  # fmt: skip
 
 
 def untagged(names: Sequence[str], precision: float, how: str) -> str:
@@ -122,8 +122,8 @@ class Trained:
         so many images of the val split or, by "cross-fitting", of the training images, which models
         without these images scored; empty and 0 without any.
     tag_precision
-        Only thresholds with this precision at least, by the lower end of its 95 % interval on these
-        images, were considered; 0: all.
+        Only thresholds with this precision at least, with 95 % confidence for each class by tests
+        on these images, were considered; 0: all.
     thresholds_present
         (L,) number of these images that show each class.
     scored

@@ -24,7 +24,7 @@ from simkit.history import History
 from simkit.labels.partial import PartialLabels
 from simkit.learn import methods
 from simkit.learn.side_info import prepare
-from simkit.learn.train import train
+from simkit.learn.train import Trained, train
 from simkit.progress import Progress, silent
 from simkit.study.grid import Grid
 from simkit.study.sources import StudyData
@@ -84,9 +84,18 @@ def complete_rows(labels: PartialLabels) -> NDArray[np.int64]:
 
 
 def cross_fitted(
-    run: Training, labels: PartialLabels, rows: NDArray[np.int64], progress: Progress = silent
+    run: Training,
+    labels: PartialLabels,
+    rows: NDArray[np.int64],
+    progress: Progress = silent,
+    *,
+    scale: Trained | None = None,
 ) -> NDArray[np.float32]:
     """(n, L) scores of n training images, each by a model without the labels of its fold.
+
+    Trainings end with scores of other means and ranges, so that a threshold for one model tags
+    other shares of the images by the next: on photographs of clothes from 0.4 to 2.2 times as many,
+    and 0.8 to 1.2 times with `scale`.
 
     Parameters
     ----------
@@ -97,24 +106,41 @@ def cross_fitted(
         The images to score.
     progress : callable
         Called with (models done, models).
+    scale : Trained
+        A model trained on all labels: the scores of every fold get mean and standard deviation, by
+        class, of its scores of the images on which the model of the fold was trained.
     """
     order = Chance.seeded(run.seed).of("folds").permutation(len(rows))
     fold = order.rank(np.arange(len(rows))) % FOLDS
     scores = np.zeros((len(rows), labels.shape[1]), np.float32)
+    like = scores
+    if scale is not None:
+        like = scale.scores(run.inputs("train"), rows=rows, precision=run.settings.precision)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # the same bytes for any number of cores
     try:
         for k in range(FOLDS):
             others = np.ones(labels.shape[0], bool)
-            others[held := rows[fold == k]] = False
+            others[rows[fold == k]] = False
             codes = labels.codes.multiply(others[:, None].astype(np.int8))
             asked = labels.asked & others
             part = PartialLabels.of(codes, labels.images, labels.classes, asked)
             task = prepare(run.task(part), run.method, **run.options)
             trained = train(task, run.method, progress=silent, **run.options)
-            how = {"rows": held, "precision": run.settings.precision}
-            scores[fold == k] = trained.scores(run.inputs("train"), **how)
+            how = {"rows": rows, "precision": run.settings.precision}
+            found = trained.scores(run.inputs("train"), **how)
+            if scale is not None:
+                found = _rescaled(found, found[fold != k], like[fold != k])
+            scores[fold == k] = found[fold == k]
             progress(k + 1, FOLDS)
     finally:
         torch.set_num_threads(threads)
     return scores
+
+
+def _rescaled(
+    scores: NDArray[np.float32], some: NDArray[np.float32], like: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Scores, moved and stretched as turns `some` of them into those with the moments of `like`."""
+    stretch = like.std(0) / np.maximum(some.std(0), 1e-6)
+    return (scores - some.mean(0)) * stretch + like.mean(0)

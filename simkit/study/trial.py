@@ -221,8 +221,9 @@ def trial(
         Measure further metrics, see `Detailed`. Thresholds come from val or, for a head without
         one, from training images with labels of nearly all classes (`cross_fitted`).
     tag_precision
-        Of the report's thresholds: at least this share of the tags of a class must be right, by the
-        lower end of its 95 % interval; a class that does not reach it gets no tags.
+        Of the report's thresholds: at least this share of the tags of a class must be right, with
+        95 % confidence for each class (`metrics.f1_thresholds`); a class that does not reach it
+        gets no tags.
     settings
         Settings of the training.
     errors
@@ -272,7 +273,7 @@ def trial(
     trained = train(task, method, checkpoint=checkpoint, progress=progress, **options)
     trained = _with_data(trained, run, task.rows)
     images = _image_counts(labels, all_asked)
-    fitted = _cross_fitted(run, labels, progress) if report and not val else None
+    fitted = _cross_fitted(run, trained, labels, progress) if report and not val else None
     of_val = run.scored(trained, "val") if val else fitted
     trained = _with_thresholds(trained, of_val, val=val, precision=tag_precision)
     if not split:
@@ -428,13 +429,16 @@ def details(
     )
 
 
-def _cross_fitted(run: Training, labels: PartialLabels, progress: Progress) -> Scored | None:
+def _cross_fitted(
+    run: Training, trained: Trained, labels: PartialLabels, progress: Progress
+) -> Scored | None:
     """Scores of images with nearly complete labels; None for few, or for a fine-tuned backbone."""
     rows = complete_rows(run.data.readable(labels, "train"))
     if run.transform is not None or len(rows) < 2 * FOLDS:
         return None
     codes = labels.codes[rows].toarray()
-    return Scored(cross_fitted(run, labels, rows, progress), codes == PRESENT, codes != 0)
+    scores = cross_fitted(run, labels, rows, progress, scale=trained)
+    return Scored(scores, codes == PRESENT, codes != 0)
 
 
 def _detailed(

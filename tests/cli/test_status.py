@@ -119,7 +119,7 @@ def test_the_printed_training_chooses_thresholds(shell, project) -> None:
            "without it")  # fmt: skip
     assert trained.thresholds_from == 18 and f"highest F1 on {how})" in done.out
     shown = shell("show", "project/model").out
-    assert f"(lower end of the 95% interval), on {how}" in shown
+    assert f"(with 95% confidence for each class), on {how}" in shown
     none = [x for x, one in zip(trained.classes, trained.thresholds, strict=True) if isnan(one)]
     for out in (done.out, shown):
         said = out.partition(" reaches 50% precision with certainty: ")[2].partition(";")[0]

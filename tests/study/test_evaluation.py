@@ -152,7 +152,8 @@ def on_scenes() -> tuple[str, Trained]:
     labels = simkit.simulate(simkit.data.open(spec).truth["train"], "full-subset")
     source = simkit.Source(spec, (), (), "scenes-net")
     settings = Settings(epochs=3)
-    done = trial(labels, methods.make("an"), source, settings=settings, report=True)
+    done = trial(labels, methods.make("an"), source, settings=settings, report=True,
+                 tag_precision=0.2)  # fmt: skip
     return spec, done.trained
 
 
@@ -174,7 +175,7 @@ def test_a_model_is_evaluated_on_test_images_as_scikit_learn_does(on_scenes) -> 
         f"<Trained an: 52 classes, mAP {mean} on 40 images of test; scenes-net, trained on scenes"
     )
     assert repr(model).startswith(known)
-    assert model.thresholds_from == 30 and model.tag_precision == 0.5
+    assert model.thresholds_from == 30 and model.tag_precision == 0.2
     html = done.html()
     assert html.count("<details open>") == 3 and html.count("data:image/jpeg") > 12
     assert html.count("data:image/svg") == done.by_class["ap"].notna().sum()
