@@ -303,7 +303,7 @@ def _print_left_out(done: Trial, *, others: bool) -> None:
 
 def _print(done: Trial) -> None:
     from simkit.learn.trained import thresholds_from
-    from simkit.results.test_split import in_words
+    from simkit.results.test_split import expected_in_words, too_high
 
     if not done.split:
         say("not scored: there are no labelled test images (field `scored` of the data)")
@@ -311,8 +311,10 @@ def _print(done: Trial) -> None:
             how = done.trained.thresholds_from, done.trained.thresholds_how
             say(f"thresholds for decisions, not tested, are from {thresholds_from(*how)}")
         return
-    say(f"mAP {_means(done)} ({done.split} split, {done.images:,} images)")
-    say(in_words(done.trained.scored).partition("; ")[2])
+    scored = done.trained.scored
+    say(expected_in_words(scored))
+    few = too_high(done.map, scored.get("as_true", scored["expected"]))
+    say(f"measured: mAP {_means(done)} ({done.split} split, {done.images:,} images){few}")
     if done.left_out:
         say(done.left_out)
     if done.chosen_by:

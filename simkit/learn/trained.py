@@ -35,7 +35,7 @@ from simkit.learn.task import Task
 from simkit.learn.training_images import TrainingImages
 from simkit.learn.validation import Validation
 from simkit.metrics.ranking import at_entries
-from simkit.metrics.thresholds import exact_interval
+from simkit.metrics.thresholds import fewest_images
 from simkit.registry import short
 
 _FORM = "simkit model 1"
@@ -84,17 +84,10 @@ def untagged(names: Sequence[str], precision: float, how: str) -> str:
         more = "label more training images with all classes"
     if not precision:
         return f"{start}to tag them, {more}"
-    if least := _least(precision):
-        more = f"at least {least:,} images must get the tag, all rightly: {more}"
-    lower = f" such as 0.3 ({_least(0.3)} images)" if precision > 0.3 else ""
+    if least := fewest_images(precision):
+        more = f"tests need at least {least:,} labelled images, the surest with the class: {more}"
+    lower = " such as 0.3" if precision > 0.3 else ""
     return f"{start}{more}, or train with a lower --tag-precision{lower}"
-
-
-def _least(precision: float) -> int:
-    """The smallest number of tags that make a precision certain if all are right; 0 for 100 %."""
-    numbers = np.arange(1, 10_000)
-    low, _ = exact_interval(np.ones(len(numbers)), numbers)
-    return int(numbers[low >= precision][:1].sum())
 
 
 @dataclass(frozen=True, eq=False)

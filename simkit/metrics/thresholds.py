@@ -83,6 +83,13 @@ def f1_thresholds(
     return np.concatenate(thresholds)
 
 
+def fewest_images(precision: float) -> int:
+    """Images of the smallest test that is significant if all show the class; 0 for 100 %."""
+    tests = np.arange(1, 20)
+    numbers = FEWEST * 2 ** (tests - 1)
+    return int(numbers[precision**numbers <= ERRS / tests][:1].sum())
+
+
 def _surely_reach(precision: float, ranks: Ranks) -> NDArray[np.bool_]:
     """(P,) whether each present image has the lowest score of a significant test."""
     sure, order = np.zeros(len(ranks.hits), bool), np.arange(len(ranks.hits))

@@ -113,9 +113,8 @@ def cross_fitted(
     order = Chance.seeded(run.seed).of("folds").permutation(len(rows))
     fold = order.rank(np.arange(len(rows))) % FOLDS
     scores = np.zeros((len(rows), labels.shape[1]), np.float32)
-    like = scores
-    if scale is not None:
-        like = scale.scores(run.inputs("train"), rows=rows, precision=run.settings.precision)
+    how: dict[str, Any] = {"rows": rows, "precision": run.settings.precision}
+    like = scores if scale is None else scale.scores(run.inputs("train"), **how)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # the same bytes for any number of cores
     try:
@@ -127,7 +126,6 @@ def cross_fitted(
             part = PartialLabels.of(codes, labels.images, labels.classes, asked)
             task = prepare(run.task(part), run.method, **run.options)
             trained = train(task, run.method, progress=silent, **run.options)
-            how = {"rows": rows, "precision": run.settings.precision}
             found = trained.scores(run.inputs("train"), **how)
             if scale is not None:
                 found = _rescaled(found, found[fold != k], like[fold != k])

@@ -29,7 +29,7 @@ from simkit.progress import Progress, silent
 from simkit.registry import short
 from simkit.results.report import Image, Page, Readable, Section, Table, look, points, svg_source
 from simkit.results.statistics import Interval
-from simkit.results.test_split import Errors, correction_in_words, on_new_images
+from simkit.results.test_split import Errors, correction_in_words, on_new_images, too_high
 from simkit.study.sources import StudyData, StudySource, compute, kind_of, open_source
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 EXTREME = 5  # worst and best classes on the first screen
 CURVES = 12  # classes whose curves are not folded
 MISTAKES, OF_CLASS = 12, 2  # pictures of mistakes, and those of one class, at most
-TOO_HIGH = 0.005  # mAP that is said to be
 SIDE = 240  # pixels of a picture
 
 
@@ -144,13 +143,12 @@ class Evaluation(Readable):
     def page(self) -> Page:
         """The page: the answer, the worst and the best classes, and the details."""
         expected, ranked = self.expected, self.by_class["ap"].dropna().sort_values(kind="stable")
-        few = ", as mAP measured on few images is too high" * (self.map - self.as_true > TOO_HIGH)
         labels = "the labels are taken as true, as their errors are unknown"
         if self.errors is not None:
             labels = correction_in_words(self.errors, expected.mean - self.as_true)
         answers = [
-            ("mAP", f"{points(self.map)} on these images. Expected on new images: {expected.ends}"
-             f"{few}; {labels}."),
+            ("mAP", f"Expected on new images: {expected.ends}; {labels}. Measured on these images: "
+             f"{points(self.map)}{too_high(self.map, self.as_true)}."),
             *([("Training", self.trained_on)] if self.trained_on else []),
             ("Tags", self._tags()),
             ("Data", self.data), ("Model", self.model),

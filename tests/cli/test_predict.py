@@ -108,7 +108,8 @@ def test_labelled_images_are_evaluated(shell, model: str, folder: str) -> None:
     assert facts["low"] <= facts["expected"] <= facts["high"]
     assert "data:image/jpeg" in Path("m.html").read_text()
     done = shell(*how, "--details")
-    assert f"mAP    {100 * facts['map']:.1f} on these images" in done.out
+    assert f"mAP    Expected on new images: {100 * facts['expected']:.1f} mAP (95%" in done.out
+    assert f"on these images: {100 * facts['map']:.1f}, too high" in " ".join(done.out.split())
     assert "the labels are taken as true" in done.out and facts["errors"] is None
     assert "train it again by the same simkit train command with --report" in done.out
     assert "All classes and their thresholds" in done.out and done.out.endswith("wrote m.html\n")

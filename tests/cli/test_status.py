@@ -93,7 +93,10 @@ def test_the_next_command_runs_as_printed(shell, project) -> None:
     assert step == "nothing; the scores of all images are in project/scores.csv"
     scored = Trained.load("project/model").scored
     last = shell("status", "project").out.splitlines()[-1]
-    stated = f"{100 * scored['map']:.1f} mAP over " if scored else "no mAP was measured; "
+    stated = "no mAP was measured; "
+    if scored:
+        stated = f"expected on new images: {100 * scored['expected']:.1f} mAP ("
+        assert f" images (split test): {100 * scored['map']:.1f}" in last
     assert last.startswith(f"model: {stated}")
     command = "simkit predict project/model --data folder:NEW,labels=NEW.csv --backbone"
     assert f"; on new labelled images: {command} " in last
