@@ -247,7 +247,10 @@ def _hand_over(state: OrderState, request: Options) -> None:
                 "removed": removed})  # fmt: skip
     own = sum(len(part.questions) for part in given if part.annotator)
     whose = f"of {leaver}" if leaver else "that no annotator has"
-    say(f"{name} gets {own:,} open questions {whose}")
+    numbers = [question for part in given if part.annotator for question in part.questions.index]
+    only = int((~state.order.table.loc[numbers].index.isin(state.open.index)).sum())
+    what = f", {only:,} of them only for further answers, which measure errors" * (only > 0)
+    say(f"{name} gets {own:,} questions {whose}{what}")
     if any(not part.annotator for part in given):
         say("others have to answer the questions in the files without a name, as a person answers "
             "a question once")  # fmt: skip
@@ -516,7 +519,7 @@ def say_open(state: OrderState, step: str = "") -> None:
         how = "" if step.endswith(join(words)) else (
             f"; to give them to somebody else, put a name in place of {NEW}:\n  {join(words)}"
         )  # fmt: skip
-        say(f"answers of {name} are set aside, so {len(questions):,} questions are open again; "
+        say(f"answers of {name} are set aside, so {len(questions):,} questions wait again; "
             f"asking them costs {price_again(state, questions)}{how}")  # fmt: skip
 
 

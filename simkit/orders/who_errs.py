@@ -94,15 +94,17 @@ def _asked_of_others(state: OrderState, who: str, classes: Sequence[str]) -> str
             f"  {join(words)}")  # fmt: skip
 
 
-def price_again(state: OrderState, questions: pd.DataFrame) -> str:
-    """What one more answer to each of these questions of an order costs, by the measured times if
-    there are any."""
+def price_again(
+    state: OrderState, questions: pd.DataFrame, answers: int | pd.Series[int] = 1
+) -> str:
+    """What so many more answers to each of these questions of an order cost, by the measured times
+    if there are any."""
     # One class alone takes longer than one of all classes of an image.
     each = questions.groupby("image")["class"].transform("nunique")
     whole = each == state.order.table.groupby("image")["class"].nunique()[questions["image"]].array
     kind = questions["kind"].mask((questions["kind"] == "sweep") & ~whole, "verify")
     rates = state.prices()
-    effort = effort_of(questions.assign(kind=kind), state.order.shape, 1)
+    effort = effort_of(questions.assign(kind=kind), state.order.shape, answers)
     dollars = cost(effort, (rates or _listed(state)).once_set_up()).dollars
     return f"about {exact_money(dollars)}{' by measured times' * (rates is not None)}"
 
@@ -232,9 +234,13 @@ def price_of(state: OrderState, again: pd.DataFrame) -> float:
 
 def errors_line(state: OrderState) -> str:
     """The measured errors of the annotators, or why there are none, and what would measure them."""
-    lacking, waiting = len(state.of_others), ""
-    if lacking:
-        waiting = f"; {lacking:,} questions wait for further answers"
+    lacking, further, waiting = len(state.of_others), state.further, ""
+    if len(further):
+        price = price_again(state, further, further["lacking"])
+        waiting = f"; {len(further):,} questions have a label and wait for further answers, which "
+        waiting += f"measure errors ({price})"
+    elif lacking:
+        waiting = f"; further answers to {lacking:,} of the open questions measure errors"
     if state.errors is None:
         again = (state.order.first[state.open.index] != state.open.index).any()
         mend = "" if lacking or again or len(state.ties) else _more_answers(state)

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cached_property
+from shlex import quote
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -925,6 +926,8 @@ def _unknown_errors(option: LabelOption, curves: Curves) -> tuple[int, str]:
             if curves.evidence.levels
             else "; `errors = [[...]]` in the grid measures their effect"
         )
+        if home := curves.evidence.project:
+            also += f"; simkit status {quote(home)} prints how to measure them"
         return 1, f"the annotators' errors are unknown{so} (--errors states them{also})"
     rates = [max(float(f"{rate:.1g}"), 0.001) for rate in curves.errors]
     mend = f"to measure it, add `errors = [{rates}]` to the grid and compare again"

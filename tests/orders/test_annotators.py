@@ -322,7 +322,7 @@ def test_questions_about_a_class_are_given_away_and_the_others_stay(tmp_path, ca
     done = receive_first(order, "-ben", "ben", len(order.classes))
     assert code(["receive", str(order.folder), "--without", f"ben:{order.classes[1]}"]) == 0
     out = capsys.readouterr().out
-    assert "answers of ben are set aside, so 4 questions are open again; asking them costs" in out
+    assert "answers of ben are set aside, so 4 questions wait again; asking them costs" in out
     swap = ["order", "--export", str(order.folder), "--for", "zoe", "--in-place-of", "ben"]
     assert out.endswith(f"simkit {' '.join(swap)}\n".replace("zoe", "NEW"))
     assert code(swap) == 0
@@ -354,7 +354,11 @@ def test_who_takes_over_twice_gets_nothing_that_they_have_answered(tmp_path, cap
     assert sorted(new) == sorted(own[~own.isin(done)])
     zoes = after["file"][after["worker"] == "zoe"]
     more = zoes == "questions-zoe-for-ben.csv"  # the other file stays
-    assert f"zoe gets {more.sum():,} open questions of ben\n" in out
+    assert f"zoe gets {more.sum():,} questions of ben" in out
+    # The numbers agree with those of open questions; the others only measure errors.
+    mine, open_ = after["question"][zoes.index[more]], OrderState.of(order).open["question"]
+    (only,) = re.findall(r"questions of ben, (\d+) of them only for further answers", out) or ["0"]
+    assert int(only) == (~mine.isin(open_)).sum()
     receive_first(order, "-zoe-for-ben", "zoe", 1000)
     receive_first(order, "-zoe-for-ben-again", "zoe", 1000)
     shown = annotators.progress(OrderState.of(order))
@@ -411,7 +415,7 @@ def test_a_further_person_gets_a_page_of_what_nobody_has(tmp_path, capsys):
     done = {*OrderState.of(order).answers["question"]}
     assert code([*command.split()[1:-1], "zoe"]) == 0
     out = capsys.readouterr().out
-    assert f"zoe gets {len(lacking) - 60:,} open questions that no annotator has" in out
+    assert f"zoe gets {len(lacking) - 60:,} questions that no annotator has" in out
     after = asked_of(order)
     new = after[after["worker"] == "zoe"]
     assert sorted(new["question"]) == sorted({*lacking} - done) and len(new) < len(lacking)
