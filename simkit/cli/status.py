@@ -16,6 +16,7 @@ from simkit.cli.receive import say_errors
 from simkit.quantities import exact_money
 
 if TYPE_CHECKING:
+    from simkit.orders.project import Project
     from simkit.orders.project_scores import ProjectScores
     from simkit.orders.receiving import OrderState
 
@@ -45,7 +46,7 @@ def command(folder: Path) -> None:
     states = project.states
     by_prices, by_times = (spent(project, states, measured=measured) for measured in (False, True))
     rows = _rounds(states, spent_by_round(project, states))
-    step, model = next_step(project, states), model_of(project)
+    step, model = next_step(project, states), model_of(project, states[-1].order)
     plan = plan_of(project, states[-1].order)
     scores = ProjectScores.of(project, states[0])
     print_json({
@@ -79,7 +80,7 @@ def command(folder: Path) -> None:
         for line in scores.lines():
             say(line)
         say_savings(scores, project.budget - by_times)
-    _say_results(step, plan, model, project.test_errors(states))
+    _say_results(step, plan, model, project, states)
 # fmt: on
 
 
@@ -100,9 +101,14 @@ def _rounds(states: Sequence[OrderState], spent: Sequence[Sequence[float]]) -> l
 
 
 def _say_results(
-    step: str, plan: dict[str, Any], model: dict[str, Any], errors: tuple[float, float] | None
-) -> None:
-    """Print the plan, the next command, and the model, whose test labels have these errors."""
+    step: str, plan: dict[str, Any], model: dict[str, Any], project: Project,
+    states: Sequence[OrderState],
+) -> None:  # fmt: skip
+    """Print the plan, the next command, and the model with its tags."""
+    from simkit.orders.project import spent
+
+    errors = project.test_errors(states)
+    money = project.budget - spent(project, states, measured=True)
     account = _account(plan, model)
     if plan:
         say(account or _planned(plan))
@@ -112,6 +118,25 @@ def _say_results(
         if plan and not account:
             scored += "; of one training, while the plan is fitted to all those of the comparison"
         say(f"model: {scored}; on new labelled images: {model['evaluate']}")
+    if model and model["tags"]:
+        say(_tags(model["tags"], project.prices, money))
+
+
+def _tags(tags: dict[str, Any], prices: str, money: float) -> str:
+    """How many classes a model tags and, if some are left, what would help and its price."""
+    text = f"tags: {tags['classes']} of {tags['of']} classes at {tags['precision']:.0%} precision"
+    if tags["classes"] == tags["of"] or "twice" not in tags:
+        return text
+    dollars = tags["twice_dollars"]
+    paid = "within" if dollars <= money else "above"
+    lower = ", ".join(f"{n} at {at}" for at, n in tags["lower"].items())
+    lower = f"; trained with a lower --tag-precision: {lower}" if lower else ""
+    return (
+        f"{text}{lower}; with complete labels of {tags['images']:,} more training images, if their "
+        f"tags are right as often: {tags['twice']} ({exact_money(dollars)} at {prices} prices, "
+        f"{paid} the {exact_money(max(money, 0.0))} left)"
+        + (f"; to lower it: {tags['train']} --tag-precision PERCENT" if lower else "")
+    )
 
 
 def _account(plan: dict[str, Any], model: dict[str, Any]) -> str:

@@ -45,7 +45,7 @@ _BY_NAME = {"its own": None, **{word: word for word in (BEST, TIMM, "random")}} 
 _CURVES = (
     "losses", "validation", "validation_plain", "head_losses", "head_validation", "thresholds",
 )  # fmt: skip
-_FACTS = ("thresholds_from", "thresholds_how", "tag_precision", "scored")
+_FACTS = ("thresholds_from", "thresholds_how", "tag_precision", "tag_options", "scored")
 
 
 VAL, CROSS_FITTED = "val", "cross-fitting"  # the images that determine thresholds
@@ -117,6 +117,9 @@ class Trained:
     tag_precision
         Only thresholds with this precision at least, with 95 % confidence for each class by tests
         on these images, were considered; 0: all.
+    tag_options
+        How many classes would get tags: `lower`, by a lower tag precision, and `twice`, with twice
+        as many such images; empty if all classes get tags.
     thresholds_present
         (L,) number of these images that show each class.
     scored
@@ -145,6 +148,7 @@ class Trained:
     thresholds_how: str = VAL
     thresholds_present: tuple[int, ...] = ()
     tag_precision: float = 0.0
+    tag_options: Mapping[str, Any] = field(default_factory=dict)
     scored: Mapping[str, Any] = field(default_factory=dict)
     trained_on: TrainingImages | None = None
 
@@ -274,6 +278,7 @@ class Trained:
             "thresholds_how": self.thresholds_how,
             "thresholds_present": list(self.thresholds_present),
             "tag_precision": self.tag_precision,
+            "tag_options": dict(self.tag_options),
             "scored": dict(self.scored),
             "history": json.loads(self.history.to_json()),
             "tensors": file_digest(target / "model.safetensors"),

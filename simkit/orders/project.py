@@ -533,15 +533,25 @@ def next_step(project: Project, states: Sequence[OrderState]) -> str:
     return f"{remark}: {text}" if remark else text
 
 
-def model_of(project: Project) -> dict[str, Any]:
+def model_of(project: Project, order: Order) -> dict[str, Any]:
     """The model of the project: `scored` by its training, the command that evaluates it on new
-    labelled images, and whether it is `current`; empty without one."""
+    labelled images, whether it is `current`, and its `tags` with what more of them would take;
+    empty without one."""
     if not (model := _values(project.folder / MODEL)):
         return {}
     words = [*_predict(project, model, "folder:NEW,labels=NEW.csv", "new_scores.csv"), "--report"]
     command = " ".join(map(quote, ["simkit", *words, str(project.folder / "model.html")]))
+    limits = model.get("thresholds", [])
+    images, names = model.get("thresholds_from", 0), len(project.classes)
+    tags = {
+        "classes": sum(one is not None for one in limits), "of": len(limits), "images": images,
+        "precision": model.get("tag_precision", 0.0), **model.get("tag_options", {}),
+        "twice_dollars": round(complete_cost(images, names, project.price_list).dollars, 2),
+        "train": " ".join(map(quote, ["simkit", *_training(project, order)])),
+    }  # fmt: skip
     current = MODEL in record(project.folder)
-    return {"scored": model.get("scored", {}), "evaluate": command, "current": current}
+    return {"scored": model.get("scored", {}), "evaluate": command, "current": current,
+            "tags": tags if limits else {}}  # fmt: skip
 
 
 def plan_of(project: Project, order: Order) -> dict[str, Any]:
@@ -639,20 +649,25 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
             return purchase
         if {MODEL, SCORES} <= current:
             return [*purchase, "--scores", str(folder / SCORES)]
-    place, model = states[-1].order.folder, folder / MODEL
     if MODEL not in current:
-        method = plan.get("trained_as") or {"method": "an"}
-        return [
-            "train", *(word for key, value in method.items() for word in (f"--{key}", str(value))),
-            "--data", str(place / DATA), "--labels", str(place / LABELS),
-            *_network(project.backbone, project.weights), "--report", "--out", str(model.parent),
-        ]  # fmt: skip
+        return _training(project, states[-1].order)
     if SCORES not in current:
-        trained = _values(model)
+        trained = _values(folder / MODEL)
         tagged = any(one is not None for one in trained.get("thresholds", ()))
         tags = ["--tags", str(folder / TAGS)] if tagged else []
         return [*_predict(project, trained, project.data, SCORES), *tags]
     return []
+
+
+def _training(project: Project, order: Order) -> list[str]:
+    """The arguments of the command that trains the project's model on the labels of an order."""
+    method = _values(project.folder / PLAN).get("trained_as") or {"method": "an"}
+    return [
+        "train", *(word for key, value in method.items() for word in (f"--{key}", str(value))),
+        "--data", str(order.folder / DATA), "--labels", str(order.folder / LABELS),
+        *_network(project.backbone, project.weights), "--report", "--out",
+        str((project.folder / MODEL).parent),
+    ]  # fmt: skip
 
 
 def _order_next(state: OrderState, *words: str) -> list[str]:

@@ -41,6 +41,7 @@ from simkit.study.sources import ImageTransform, StudySource, needs_features
 from simkit.study.worker import Scored, Training, left_out
 
 _GROUPS = 5  # number of groups of classes, by their number of training labels
+LOWER = (0.7, 0.5, 0.4, 0.3, 0.2)  # tag precisions whose numbers of classes are counted
 _FEW = 64  # images whose pooled features are compared with maps
 
 
@@ -500,12 +501,27 @@ def _with_thresholds(
     if scored is None:
         return trained
     values = metrics.f1_thresholds(scored.scores, scored.present, scored.known, precision=precision)
+    options = _tag_options(scored, precision) if np.isinf(values).any() else {}
     return replace(
-        trained, thresholds=tuple(np.where(np.isinf(values), np.nan, values).tolist()),
+        trained, tag_options=options,
+        thresholds=tuple(np.where(np.isinf(values), np.nan, values).tolist()),
         thresholds_from=scored.scores.shape[0], tag_precision=precision,
         thresholds_how=VAL if val else CROSS_FITTED,
         thresholds_present=tuple(LabelCounts.of(scored.present, scored.known).present.tolist()),
     )  # fmt: skip
+
+
+def _tag_options(scored: Scored, precision: float) -> dict[str, Any]:
+    """`Trained.tag_options`; of twice as many images, the shares of right tags stay the same."""
+    tables = scored.scores, scored.present, scored.known
+
+    def tagged(at: float, times: int) -> int:
+        images = np.tile(np.arange(scored.scores.shape[0]), times)
+        some = (None if one is None else one[images] for one in tables)
+        return int(np.isfinite(metrics.f1_thresholds(*some, precision=at)).sum())
+
+    lower = {f"{at:.0%}": tagged(at, 1) for at in LOWER if at < precision}
+    return {"lower": lower, "twice": tagged(precision, 2)}
 
 
 def _with_data(trained: Trained, run: Training, rows: NDArray[np.int64]) -> Trained:

@@ -127,6 +127,14 @@ def test_the_printed_training_chooses_thresholds(shell, project) -> None:
     for out in (done.out, shown):
         said = out.partition(" reaches 50% precision with certainty: ")[2].partition(";")[0]
         assert none and said.split(", ") == none
+    last = shell("status", "project").out.splitlines()[-1]
+    lower = "; trained with a lower --tag-precision: 0 at 40%, 0 at 30%, 0 at 20%; with complete "
+    more = "labels of 18 more training images, if their tags are right as often: "
+    assert last.startswith(f"tags: 0 of 3 classes at 50% precision{lower}{more}")
+    tags = shell("status", "project", "--json").json["model"]["tags"]
+    assert f"{more}{tags['twice']} (${tags['twice_dollars']:.2f} at hourly prices, within " in last
+    command = last.partition("to lower it: simkit ")[2].replace("PERCENT", "20%")
+    assert shlex.split(command) == [*step, "--tag-precision", "20%"]
     done = shell(*[str(copy) if word == str(data) else word for word in step])
     assert "images of val)" in done.out, done.err
 
