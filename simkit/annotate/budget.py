@@ -29,7 +29,7 @@ from simkit.registry import convert
 
 OVERSHOOT = 1.02  # guesses aim above the budget by this factor, to bracket the answer quickly
 FIRST_FACTOR = 10  # a guess is at most this many times the largest affordable amount so far
-FREE_MODEL = "assumes a free model"  # how sentences on such schemes begin
+FREE_MODEL = "assumes a free model"  # the start of sentences on such schemes
 
 
 @dataclass(frozen=True, eq=False)

@@ -486,7 +486,7 @@ def say_repeated(order: Order) -> None:
 def say_open(state: OrderState, step: str = "") -> None:
     """Print each file with questions that wait for answers, and who is to answer it.
 
-    step: the next command, which is printed apart.
+    step: the line on the next command, which the caller prints.
     """
     from simkit.orders.annotators import NEW, aside, files_of, handover, waiting
     from simkit.orders.who_errs import price_again

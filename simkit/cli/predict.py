@@ -54,8 +54,8 @@ def command(
     the likelier the class is present: 1 / (1 + exp(-score)) lies between 0 and 1.
 
     If the images have labels, mAP with its 95% interval, AP of classes, and precision and recall at
-    the model's thresholds are printed: of the test split or, without one, of all images. Images
-    that were in the model's training are left out, whatever their names.
+    the model's thresholds are printed: of the test split or, without one, of all images. Training
+    images of the model are left out, whatever their names.
 
     Parameters
     ----------

@@ -203,7 +203,7 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
     if others := _without_part(state, result):
         words = [word for name in others for word in ("--without", name)]
         say(f"{', '.join(others)} had no part of this order; the answers count, and are paid; if "
-            "somebody answered under another name, leave them unused:\n  "
+            "somebody answered under another name, set them aside:\n  "
             f"{join(['simkit', 'receive', str(order.folder), *words])}")  # fmt: skip
     say(counts_line(state.labels))
     if state.tied:

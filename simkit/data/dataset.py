@@ -49,8 +49,8 @@ class Pictures(Protocol):
 
 
 def content_ids(pictures: Pictures) -> list[str]:
-    """A content id for each image, the same in all data sets with it; for pictures without
-    `image_ids`, the same in those of equal `id`."""
+    """A content id for each image, the same in every data set that contains the image; for
+    pictures without `image_ids`, only in pictures with the same `id`."""
     ids: list[str] = getattr(pictures, "image_ids", None) or [
         content_id(pictures.id, str(row)) for row in range(len(pictures))
     ]
@@ -365,7 +365,7 @@ def write_spec(name: str, settings: Mapping[str, Any], main: str = "") -> str:
 
 
 def shortened(data: Dataset) -> str:
-    """The text that opens a data set, without settings that have their default; or its name."""
+    """The text that opens a data set, without settings that have their default; else its name."""
     if not data.spec:
         return data.name
     source, settings, toml = read_spec(data.spec)

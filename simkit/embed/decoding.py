@@ -29,10 +29,10 @@ _MOST = 32  # threads; more do not help, as memory is the bottleneck
 def fit(picture: NDArray[np.uint8], size: int) -> Tensor:
     """Resize an image (H, W, 3) to (3, size, size), without keeping its aspect ratio.
 
-    Nothing is cut off, as labels are of whole images; the published code of single positive labels
-    (Cole et al., CVPR 2021) resizes in the same way. The central square that is usual for ImageNet
-    lowers mAP on photographs that are not square (benchmarks/results/whole_images.md). Images with
-    an aspect ratio above 16 are cropped to it first, since resizing could exceed the memory.
+    Nothing is cut off, as labels are of whole images; the code of Cole et al. (CVPR 2021, single
+    positive labels) resizes in the same way. The centre crop that is usual for ImageNet lowers mAP
+    on photographs that are not square (benchmarks/results/whole_images.md). Images with an aspect
+    ratio above 16 are cropped to it first, since resizing could exceed the memory.
     """
     longest = _LONGEST * min(picture.shape[:2])
     top, left = (max(0, side - longest) // 2 for side in picture.shape[:2])

@@ -91,14 +91,14 @@ def predict(
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """Scores of N images, and which of them were in the model's training.
+    """Scores of N images, and which of them are training images of the model.
 
     Attributes
     ----------
     scores
         As `predict` returns them.
     seen
-        (N,) images of the training.
+        (N,) whether each image is a training image of the model.
     checked
         Whether the model records its training images, so that `seen` is complete.
     """

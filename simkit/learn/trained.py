@@ -128,8 +128,8 @@ class Trained:
         labels err at known rates, `errors` has these, and `as_true` is the expected mAP without
         correction for them.
     trained_on
-        The images of the training, which evaluations leave out; None for models of arrays and of
-        earlier versions, which do not record them.
+        The training images, which evaluations leave out; None for models that do not record them:
+        those trained on arrays, and those of earlier versions.
     """
 
     model: Model

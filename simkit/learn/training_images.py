@@ -1,4 +1,4 @@
-"""The images of a training, by which a saved model recognises them in any data set."""
+"""Hashes of training images, by which a saved model recognises them in any data set."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from torch import Tensor
 
 from simkit.data.dataset import Pictures, content_ids
 
-_BYTES = 6  # of each hash: among 80,000 images, one of a million new ones is taken for another
+# Bytes of each hash. With 80,000 training images, the probability that one of a million new images
+# has the hash of one of them is 0.03 %.
+_BYTES = 6
 _ROWS = 1024  # features read at a time
 
 Of = Literal["pictures", "features"]
@@ -22,13 +24,13 @@ Of = Literal["pictures", "features"]
 
 @dataclass(frozen=True, eq=False)
 class TrainingImages:
-    """The images of a training as short hashes.
+    """Training images as short hashes.
 
     Attributes
     ----------
     of
-        What is hashed: the content of "pictures", or the rows of "features" where the training had
-        no pictures.
+        What is hashed: the content of "pictures", or the rows of "features" where the training
+        data had no pictures.
     hashes
         (n,) uint64, sorted.
     """
@@ -48,9 +50,9 @@ class TrainingImages:
         return TrainingImages("features", np.unique(_of_features(features, rows)))
 
     def seen(self, pictures: Pictures | None, features: Any = None) -> NDArray[np.bool_] | None:
-        """(N,) which of these images were in the training; None if this cannot be told.
+        """(N,) which of these images are training images; None if this cannot be checked.
 
-        pictures, features: of the N images, as far as there are any.
+        pictures, features: those of the N images; None if there are none.
         """
         if self.of == "pictures" and pictures is not None:
             return np.isin(_of_pictures(pictures), self.hashes)
@@ -70,7 +72,7 @@ class TrainingImages:
         for of in kinds:
             if (octets := tensors.get(f"trained_on.{of}")) is not None:
                 if octets.dtype != torch.uint8 or octets.shape[1:] != (_BYTES,):
-                    raise ValueError("its training images are not hashes")
+                    raise ValueError("its training images are not stored as hashes")
                 full = np.zeros((len(octets), 8), np.uint8)
                 full[:, :_BYTES] = octets.numpy()
                 return TrainingImages(of, full.view("<u8").reshape(-1).astype(np.uint64))

@@ -60,7 +60,7 @@ class Part:
 
     @property
     def suffix(self) -> str:
-        """At the end of the file's name, which differs between rounds, as pages are mailed."""
+        """The end of the file's name, with the round, as pages of several rounds are mailed."""
         return self.whose + f"-round-{self.round}" * (self.round > 1)
 
     @property
@@ -99,7 +99,7 @@ def check_name(name: str, option: str) -> None:
     if not re.fullmatch(r"\w[\w. -]*", name) or re.search(ours, name):
         raise BadInput(
             f"{option} has {name!r}, which cannot be in the name of a file; give names of letters, "
-            "such as ann,ben, that do not end in a number, again or round, without -for-"
+            "such as ann,ben, that do not end in a number, again or round, nor contain -for-"
         )
 
 
@@ -291,7 +291,7 @@ def replaced(state: OrderState, leaver: str, name: str) -> dict[int, pd.DataFram
         open_ = [part.questions["question"][waits] for one, part, _, waits in waiting
                  if one == number and part.annotator == gone]  # fmt: skip
         own = held[held["question"].isin(pd.concat(open_))] if open_ else held.head(0)
-        if len(lost):  # the other open questions are still those of the annotator
+        if len(lost):  # the annotator keeps the other open questions
             own = own[own["question"].isin(lost["question"])]
         if len(own):
             both = [(image, worker) in engaged for image in own["image"]]
@@ -371,8 +371,8 @@ def _added(division: pd.DataFrame, held: pd.DataFrame) -> pd.DataFrame:
 def team(state: OrderState) -> list[str]:
     """Who answers the last divided round with new questions; empty if none is divided.
 
-    People who left, or of whose answers some are set aside, are left out, and those who only
-    answer questions again.
+    Without people who left, people with answers that are set aside, and people who only answer
+    questions again.
     """
     order = state.order
     for number in range(len(order.rounds), 0, -1):
@@ -410,8 +410,8 @@ def in_place_of_new(words: Collection[str]) -> str:
 
 
 def aside(state: OrderState, questions: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """By annotator, those of these questions in the annotator's parts that wait for answers in
-    place of ones that are set aside."""
+    """By annotator, those of these questions in the annotator's parts that are open because
+    answers are set aside."""
     found = dict[str, list[pd.DataFrame]]()
     for _, part, worker, waits in _waiting(state):
         asked = part.questions[waits & part.questions["question"].isin(questions["question"])]
@@ -422,7 +422,7 @@ def aside(state: OrderState, questions: pd.DataFrame) -> dict[str, pd.DataFrame]
 
 
 def handover(state: OrderState, name: str) -> list[str]:
-    """The words of the command that gives the open questions of an annotator away."""
+    """The words of the command that gives an annotator's open questions to somebody else."""
     return ["simkit", "order", "--export", str(state.order.folder), "--for", NEW,
             "--in-place-of", name]  # fmt: skip
 
@@ -486,7 +486,7 @@ class Waiting:
 
 
 def waiting(state: OrderState) -> list[Waiting]:
-    """The parts with questions that wait for answers, without those that were set aside."""
+    """The parts with open questions, without questions whose answers are set aside."""
     order, at_work = state.order, team(state)
     workers, found = pseudonyms_of(state, at_work), list[Waiting]()
     for number in range(1, len(order.rounds) + 1):
@@ -530,7 +530,7 @@ def files_to_fill(state: OrderState) -> list[tuple[str, Path]]:
 def files_of(order: Order, part: Part) -> list[tuple[str, Path]]:
     """The existing files and folders of a part of a round, each with its form."""
     folder, files = order.folder / f"round-{part.round}", list[tuple[str, Path]]()
-    for suffix in dict.fromkeys((part.suffix, part.whose)):  # earlier versions named no round
+    for suffix in dict.fromkeys((part.suffix, part.whose)):  # names of earlier versions lack the round
         page = re.compile(rf"page{re.escape(suffix)}(-[0-9]+)?")
         files += [("html", file) for file in sorted(folder.glob("page*.html"))
                   if page.fullmatch(file.stem)]  # fmt: skip

@@ -49,7 +49,7 @@ def write(
     ----------
     order : Order
     part : Part
-        The questions, and who answers them; the page has the name filled in.
+        The questions, and who answers them; the name is filled in on the page.
     folder : Path
         Folder of the round.
     pictures : Pictures

@@ -593,8 +593,8 @@ def _network(backbone: str, weights: str) -> list[str]:
 
 
 def _has_network(runs: Path, project: Project) -> bool:
-    """Whether a comparison had the network of the project, which may have been edited since, and
-    whether it saw whole images."""
+    """Whether a comparison used the network of the project, which may have been edited since, on
+    whole images."""
     grid = runs / "grid.toml"
     if not grid.is_file():
         return True

@@ -199,15 +199,15 @@ def _another(first: tuple[str, str], answer: str, row: Mapping[str, Any]) -> boo
 
 
 def _one_correction(first: tuple[str, str], answer: str, row: Mapping[str, Any]) -> str:
-    """That two files correct an answer differently."""
+    """The error about two files that correct an answer differently."""
     return (
         f"{row['file']}, row {row['row']}: the same person answered {first[0]} in {first[1]} and "
-        f"{answer} here, and only one can be used; give the file with the answers to use, alone"
+        f"{answer} here, and only one can be used; give only the file with the answers to use"
     )
 
 
 def _differs(number: int, earlier: str, answer: str, source: str) -> tuple[str, str, str]:
-    """That a person answers differently than before: as a problem, its cause and the reason.
+    """The problem of an answer that differs from an earlier one, its cause and the reason.
 
     source: the file of the earlier answer, if it came with the others; else "".
     """
@@ -788,8 +788,8 @@ class OrderState:
         return hourly.reindex(index).add(dollars, fill_value=0).round(2).unstack()
 
     def paid(self, rows: pd.DataFrame) -> float:
-        """Dollars of some of the received answers of one person: measured times at the wage, and
-        the prices of all others."""
+        """The pay, in dollars, for these received answers of one person: measured times at the wage,
+        and list prices for answers without a time."""
         listed = price_list(self.order.settings.prices)
         timed = rows.index.intersection(self._worked.index)
         timed = timed[~rows["kind"][timed].isin(_in_dollars(listed)) & (listed.wage is not None)]

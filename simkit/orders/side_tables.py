@@ -2,7 +2,7 @@
 
 order1/names.csv    worker and name: who has which pseudonym; may be deleted at any time
 order1/notes.csv    image, worker and note: what people noted on the page
-order1/without.csv  worker and class: whose answers are set aside; without a class, about all
+order1/without.csv  worker and class: whose answers are set aside; no class: about all classes
 """
 
 from __future__ import annotations

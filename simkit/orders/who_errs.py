@@ -64,14 +64,14 @@ def errs(state: OrderState) -> dict[str, str]:
         ]
         texts[who] = "\n".join([
             f"{name[who]} errs more often {case}",
-            f"  the answers of {name[who]} are those of {who} in {folder}/votes.csv; to set some "
-            "aside, which opens their questions for others,", *ways,
+            f"  {name[who]} is {who} in {folder}/votes.csv; to set answers aside, so that somebody "
+            "else gets their questions:", *ways,
         ])  # fmt: skip
     return texts
 
 
 def option(name: str, person: str, classes: Sequence[str]) -> list[str]:
-    """--without or --with of `simkit receive` for a person, or some classes of the person."""
+    """The words of --without or --with of `simkit receive` for a person, or for some classes."""
     alone = [about for about in classes if "," in about]
     listed = ",".join(about for about in classes if about not in alone)
     texts = [f"{person}:{text}" for text in (listed, *alone) if text] or [person]
@@ -79,7 +79,7 @@ def option(name: str, person: str, classes: Sequence[str]) -> list[str]:
 
 
 def _asked_of_others(state: OrderState, who: str, classes: Sequence[str]) -> str:
-    """The command that sets answers of a person aside, about some classes or all, with the cost of
+    """The command that sets a person's answers about some classes or all aside, with the cost of
     these answers and of asking their questions again."""
     name, pairs = state.names.get(who, who), {(who, about) for about in classes or [""]}
     after = replace(state, aside=state.aside | pairs)

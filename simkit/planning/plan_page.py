@@ -66,9 +66,10 @@ def page(plan: Decision, half: Decision | None) -> Page:
 
 
 def command(*words: str, **options: Any) -> str:
-    """`simkit plan` with these words, and the options that are not None or the usual prices."""
+    """`simkit plan` with these words, with the options that are neither None nor the default
+    prices."""
     parts = ["simkit", "plan", *words]
-    usual = None if "continue" in options else DEFAULT  # or else the measured ones
+    usual = None if "continue" in options else DEFAULT  # without prices, it uses the measured ones
     for name, value in options.items():
         if value is not None and (name, value) != ("prices", usual):
             text = f"{value:.15g}" if isinstance(value, float) else str(value)
@@ -199,7 +200,7 @@ def _so_far(plan: Decision) -> Iterator[tuple[str, str]]:
     score, before = round(received.score, 3), round(_by_pilot(plan)[0], 3)
     median, low, high = (round(one, 3) for one in plan.expected)
     together = plan.evidence.project is not None  # models learn from the pilot as well
-    gain, promised = score - before, median - before
+    gain, predicted = score - before, median - before
     lost = together and gain < 0
     yield "So far", render(TEXTS["so_far"], {
         "dollars": dollars(received.dollars if plan.later is None else plan.later),
@@ -210,7 +211,7 @@ def _so_far(plan: Decision) -> Iterator[tuple[str, str]]:
         "range": (points(low), points(high), points(median)), "errors": received.errors,
         "gain": points(abs(gain)), "before": points(before) if together else "", "lost": lost,
         "short": score < low or lost,
-        "little": together and promised >= LOSS and gain < FELL_SHORT * promised,
+        "little": together and predicted >= LOSS and gain < FELL_SHORT * predicted,
     })  # fmt: skip
 
 

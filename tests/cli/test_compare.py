@@ -106,7 +106,7 @@ def test_another_grid_in_the_same_folder_is_noted(shell) -> None:
     Path("grid.toml").write_text(GRID.replace("draws = 2", "draws = 1").replace('"an", ', ""))
     second = shell("compare", "grid.toml", "--workers", 1)
     assert "simkit: note: runs has the results of another grid" in second.err
-    assert "the plan counts those that this grid has as well" in second.err
+    assert "the plan counts those that this grid shares" in second.err
 
 
 def test_parts_and_schedulers_that_cannot_be(shell, monkeypatch) -> None:

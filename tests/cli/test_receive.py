@@ -427,7 +427,7 @@ def test_answers_of_a_person_are_set_aside_and_used_again(tmp_path, capsys):
     assert not (order.folder / "without.csv").exists()
 
 
-def test_who_misses_one_class_is_set_aside_there_alone(tmp_path, capsys):
+def test_only_the_answers_about_a_missed_class_are_set_aside(tmp_path, capsys):
     order = ordered(tmp_path / "one", "--scheme", "full-subset", "--answers", "3")
     L, files = len(order.classes), []
     present = TRUTH.present.toarray().sum(0)
@@ -649,7 +649,7 @@ def test_one_file_under_two_names_is_refused_and_uninvited_people_are_named(tmp_
     assert code(["receive", str(order.folder), str(tmp_path / "carl.csv")]) == 0
     said = capsys.readouterr().out
     assert "\ncarl had no part of this order; the answers count, and are paid; " in said
-    (mend,) = re.findall(r"unused:\n  simkit (.*)", said)
+    (mend,) = re.findall(r"set them aside:\n  simkit (.*)", said)
     assert code(shlex.split(mend)) == 0 and "set aside: the 3 answers of carl" in (
         capsys.readouterr().out
     )

@@ -99,22 +99,17 @@ def test_further_labels_add_to_those_of_other_schemes(project):
     made = plan(replace(read, received=received), 200, images=IMAGES, prices="openimages")
     assert made.expected[0] == pytest.approx(bought.median, abs=0.005)  # the pilot is in both
     said, (low, high) = dict(made.page.answers)["So far"], bought.band  # the range of the plan
-    assert (
-        f"Promised were {points(bought.median)} ({points(low)} to {points(high)} with 90%" in said
-    )
-    assert (
-        "came 0.0 points" in said
-        and "starts from what was measured" in said
-        and "fell short" not in said
-    )
+    predicted = f"predicted {points(bought.median)} ({points(low)} to {points(high)} with 90%"
+    assert predicted in said and "the measured mAP is 0.0 points" in said
+    assert "starts from the measured mAP" in said and "fell short" not in said
     first = plan(read, 200, images=IMAGES, prices="openimages")
     alone = round(float(np.median(first.curves.pilot)), 3)
     gain = points(round(bought.median, 3) - alone)
-    assert f"That is {gain} points more than the {points(alone)} of the pilot alone." in said
+    assert f"It is {gain} points above the {points(alone)} of the pilot alone." in said
     short = replace(read, received=received_for(bought, alone - 0.01))
     short = plan(short, 200, images=IMAGES, prices="openimages")
     said = dict(short.page.answers)["So far"]
-    assert f"1.0 points less than the {points(alone)} of the pilot" in said and "fell short" in said
+    assert f"1.0 points below the {points(alone)} of the pilot" in said and "fell short" in said
     whole = next(one for one in made.curves.purchases if one.complete)
     new = made.curves.share_of_new(whole, np.array([1.0]))  # besides the order's and the pilot's
     assert new == pytest.approx([1 / (1 + bought.images / POOL + 1)], rel=0.01)  # by those asked
