@@ -264,7 +264,7 @@ def in_cents(amounts: Iterable[float]) -> list[float]:
     """Dollars in whole cents that add up to the rounded sum.
 
     Each is rounded to the nearest cent, so that it reads the same in every bill; the largest that
-    are no whole cents differ by one where the sum would not be right.
+    are not whole cents are adjusted by one cent where the sum needs it.
     """
     exact = list(amounts)
     cents = [round(100 * round(each, 2)) for each in exact]

@@ -139,7 +139,7 @@ def _warn_of_another_grid(grid: simkit.Grid, out: Path) -> None:
     if grid_file.is_file() and grid_file.read_text("utf-8", "replace") != grid.to_toml():
         warnings.warn(
             f"{out} has the results of another grid; its tables and figures will be replaced "
-            "(another --out keeps both). Its finished jobs are kept, and the plan counts those that "
-            "this grid shares; other methods or draws group small runs into other jobs",
+            "(another --out keeps both). Its finished jobs are kept, and the plan counts those "
+            "that this grid shares; other methods or draws group small runs into other jobs",
             stacklevel=1,
         )

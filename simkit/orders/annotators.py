@@ -530,7 +530,7 @@ def files_to_fill(state: OrderState) -> list[tuple[str, Path]]:
 def files_of(order: Order, part: Part) -> list[tuple[str, Path]]:
     """The existing files and folders of a part of a round, each with its form."""
     folder, files = order.folder / f"round-{part.round}", list[tuple[str, Path]]()
-    for suffix in dict.fromkeys((part.suffix, part.whose)):  # names of earlier versions lack the round
+    for suffix in dict.fromkeys((part.suffix, part.whose)):  # earlier: no round in names
         page = re.compile(rf"page{re.escape(suffix)}(-[0-9]+)?")
         files += [("html", file) for file in sorted(folder.glob("page*.html"))
                   if page.fullmatch(file.stem)]  # fmt: skip

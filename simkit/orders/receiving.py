@@ -788,8 +788,8 @@ class OrderState:
         return hourly.reindex(index).add(dollars, fill_value=0).round(2).unstack()
 
     def paid(self, rows: pd.DataFrame) -> float:
-        """The pay, in dollars, for these received answers of one person: measured times at the wage,
-        and list prices for answers without a time."""
+        """The pay in dollars for these received answers of one person: measured times at the wage,
+        and list prices for answers without times."""
         listed = price_list(self.order.settings.prices)
         timed = rows.index.intersection(self._worked.index)
         timed = timed[~rows["kind"][timed].isin(_in_dollars(listed)) & (listed.wage is not None)]

@@ -129,7 +129,8 @@ def _tests(plan: Decision, tests: BetterTests) -> Iterator[BillLine]:
 def _questions(plan: Decision, counts: Array, answers: float, swept: str) -> Iterator[BillLine]:
     """A line for each kind of question of a purchase, and for quality assurance.
 
-    counts (U,): as `costs.UNITS`.  swept: the images, if all classes are asked about each.
+    counts (U,): of each of `costs.UNITS`.  swept: the images about which all classes are asked, in
+    words; "" if there are none.
     """
     listed = plan.prices
     asked, timed, seconds = 0.0, True, 0.0

@@ -10,15 +10,15 @@ from simkit.planning.curves import Curves
 from simkit.planning.evidence import Evidence
 from simkit.results.test_split import Errors
 
-KNOWN_TO = 5.0  # points of mAP on the test images, at 95 % confidence
-# Of the images left and of a budget, at most, for test images where mAP is uncertain: as of a
-# pilot. Neither depends on the purchase, so that more money never buys fewer of them.
+KNOWN_TO = 5.0  # wanted half-width of mAP on the test images, in points, at 95 % confidence
+# Largest shares of the images left and of a budget for test images where mAP is uncertain, as in a
+# pilot. Neither depends on the purchase, so more money never buys fewer test images.
 FOR_TESTS = MOST_FOR_TESTS = 0.25
-LEAST_TESTS = 0.15  # of the half-width of mAP: test labels that take less are not worth a round
+LEAST_TESTS = 0.15  # smallest relative reduction of mAP's half-width that is worth a round
 
 
 class Certainty(NamedTuple):
-    """A test split, its price, and the half-width of mAP on true labels that it leaves.
+    """A test split, its price, and the half-width of mAP on true labels with it.
 
     answers: those to every question, if they are more than now.
     """
@@ -55,8 +55,8 @@ def certainties(
     evidence: Evidence, curves: Curves, image_price: float = 0.0
 ) -> tuple[Certainty, ...]:
     """The test split as it is, with a further answer to every question, and with further images
-    for the same dollars; nothing without errors of its labels. Where mAP is uncertain, the
-    narrower of the two is the better buy."""
+    for the same dollars; empty if its labels have no errors. Where mAP is uncertain, the narrower
+    of the two is the better buy."""
     test, one = evidence.test, curves.errors
     if not test.images or test.errors is None or one is None or not any(test.errors):
         return ()
@@ -79,8 +79,8 @@ def better_tests(
 ) -> BetterTests | None:
     """Test labels to buy first, where few test images make mAP uncertain.
 
-    They cost at most a quarter of the budget, whatever it buys then, so that more money never buys
-    fewer.  images: those of the project, None: unlimited.
+    They cost at most a quarter of the budget, whatever the rest buys, so more money never buys
+    fewer.  images: the number in the project; None: unlimited.
     """
     test, usual = evidence.test, curves.usual
     if not test.small or not test.images or test.uncertain <= KNOWN_TO:

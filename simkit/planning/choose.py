@@ -424,7 +424,7 @@ def to_reach(curves: Curves, project: Request) -> tuple[float, int | None] | Non
 
 
 def _left_of(curves: Curves, project: Request, images: int) -> int | None:
-    """Of so many images, those that are left for labels to learn from."""
+    """The number of these images that is left for training labels."""
     return for_labels(curves, replace(project, images=images))[1].images
 
 
@@ -530,10 +530,10 @@ def planned(
 
 
 def for_labels(curves: Curves, project: Request) -> tuple[BetterTests | None, Request]:
-    """Test labels to buy first, and what is left of the project for labels to learn from.
+    """Test labels to buy first, and the request with the money and images left for training labels.
 
-    The images of the tests that the largest budget buys are left out for every budget, so that more
-    money never removes a candidate.
+    The test images that an unlimited budget buys are left out for every budget, so more money never
+    removes a candidate.
     """
     tests, most = (
         better_tests(curves.evidence, curves, budget, project.images, project.image_price)
@@ -547,16 +547,16 @@ def for_labels(curves: Curves, project: Request) -> tuple[BetterTests | None, Re
 
 
 def with_tests(curves: Curves, project: Request) -> float:
-    """The budget, in whole cents, that pays for these dollars besides the test labels of it."""
+    """The budget, in whole cents, that leaves the project's dollars after its test labels."""
     budget, before = project.dollars, 0.0
-    while budget > before + CENT:  # grows by ever less, as tests cost a part of the budget
+    while budget > before + CENT:  # converges, as tests cost a share of the budget
         tests, _ = for_labels(curves, replace(project, dollars=budget))
         budget, before = project.dollars + (tests.dollars if tests else 0.0), budget
     return math.ceil(100 * budget - 1e-9) / 100
 
 
 class Decided(NamedTuple):
-    """Test labels to buy first, what they leave, and the choice and the order of that."""
+    """Test labels to buy first, the rest of the request, and the choice and order for the rest."""
 
     tests: BetterTests | None
     left: Request
@@ -565,7 +565,7 @@ class Decided(NamedTuple):
 
 
 def decided(curves: Curves, project: Request, every: Sequence[Candidate] = ()) -> Decided:
-    """The choice for a budget, besides the test labels that come first.
+    """The choice for a budget after the test labels that come first.
 
     every: candidates at any price, if they are known.
     """
@@ -965,7 +965,7 @@ class Decision:
     tests
         Test labels to buy before the purchase; the budget pays for both.
     for_labels
-        What these leave of the project for labels to learn from.
+        The request with the money and images that these leave for training labels.
     choice
         The chosen purchase and all others.
     supposed
@@ -981,7 +981,7 @@ class Decision:
     staff
         The annotators.
     told, command
-        The options of `simkit plan` that make this plan, and the whole command.
+        The options of `simkit plan` that give this plan, and the whole command.
     spent
         What the project has paid so far, in dollars; None: by the prices of the plan.
     aside
@@ -989,7 +989,7 @@ class Decision:
     rate
         What the answers in use really cost, as times the prices of the plan; 1 if unknown.
     later
-        What the labels that are not of the pilot have cost so far, in dollars; None: as `spent`.
+        What the labels after the pilot have cost so far, in dollars; None: as `spent`.
     expected
         Median and 90 % interval of the mAP that was expected of earlier rounds' labels on new
         images, before it was measured; None without any.
@@ -1026,7 +1026,7 @@ class Decision:
 
     @property
     def tests_first(self) -> BetterTests | None:
-        """The test labels that this plan buys: those of a project, and others if it buys labels."""
+        """The test labels that this plan buys: in a project always, else only with a purchase."""
         home = self.evidence.project is not None
         return self.tests if home or self.purchase_needed else None
 
@@ -1189,7 +1189,7 @@ class Decision:
 
     @cached_property
     def certainty(self) -> tuple[Certainty, ...]:
-        """The test split as it is, and with either way to improve it; see `certainties`."""
+        """The test split as it is, and with each way to improve it; see `certainties`."""
         return certainties(self.evidence, self.curves, self.project.image_price)
 
     def work(self, *when: str) -> float | None:

@@ -299,7 +299,7 @@ class Evidence:
     answers
         In a project, the number of questions by split and by the number of their answers.
     squares
-        The folder of runs whose network saw the central squares of images; "" if none has such.
+        The folder of runs whose network saw the central squares of images; "" if there are none.
     """
 
     folders: tuple[str, ...]
@@ -406,13 +406,13 @@ class Evidence:
 
     @property
     def earlier_features(self) -> str:
-        """That a network saw central squares of images, and the mend; "" if none did."""
+        """The warning that a network saw central squares, with the mend; "" if none did."""
         if not self.squares:
             return ""
         words = ["simkit", "compare", str(Path(self.squares) / "grid.toml"), "--out", self.squares]
         return (
             f"the runs in {self.squares} are of an earlier version of simkit, in which networks "
-            "saw the central squares of images, not whole ones; compare again: " + join(words)
+            "saw the central squares of images, not whole images; compare again: " + join(words)
         )
 
     @property

@@ -324,8 +324,8 @@ def concat(parts: Sequence[pa.Table], facts: Mapping[str, Any] = MappingProxyTyp
         the test split (see `TestSplit.of`); compared, a line on the data, features and settings;
         schemes, those of the grid, with or without runs; assumes, a sentence for each scheme that
         assumes a machine; paid, the price list and how annotators err; fit, the part of an image
-        that the network saw, unless features were given (earlier versions, without it: central
-        squares).
+        that the network saw, unless features were given (without it: central squares, as in
+        earlier versions).
     """
     facts = {"classes": (), "leaves": (), "failures": (), "planned": 0} | dict(facts)
     rows = pa.concat_tables(parts or [SCHEMA.empty_table()])

@@ -94,7 +94,8 @@ def _unequal(table: pd.DataFrame, pairs: pd.DataFrame) -> str:
         counts = [f"{n} for {listed(of, len(of))}" for n, of in sorted(numbers.items())]
         return f"; the search is unequal: {listed(counts, len(counts))}"
     rates = {json.dumps(of.get("lr")) for of in map(_tried(table).get, pairs["method"]) if of}
-    return "; the search is unequal: methods tried different values of lr" * (len(rates) > 1)
+    unequal = "; the search is unequal: methods were tried with different values of lr"
+    return unequal * (len(rates) > 1)
 
 
 def _moved(table: pd.DataFrame) -> str:
@@ -136,8 +137,8 @@ def assumptions(runs: Any) -> list[str]:
 
 
 def sentences(runs: Any) -> list[str]:
-    """One sentence for each scheme and budget, what their numbers of draws mean, and one about
-    complete labels."""
+    """One sentence for each scheme and budget, one on what their numbers of draws assume, and one
+    about complete labels."""
     rows = summary_rows(runs)
     results = [*map(_sentence, rows), *_more_draws(rows)]
     if free := zero_shot(runs):
@@ -279,7 +280,7 @@ def _too_little(row: Row) -> str:
 
 
 def _verdict(schemes: list[Row], assumed: Sequence[str] = ()) -> str:
-    """The purchase at one budget; assumed: sentences on what schemes assume."""
+    """The purchase at one budget; assumed: the sentences on assumptions of schemes."""
 
     def given(name: str) -> str:
         free = any(text.startswith(f"{name} {FREE_MODEL}") for text in assumed)
@@ -340,13 +341,15 @@ def _rivals(best: Best) -> str:
 
 
 def _more_draws(rows: Sequence[Row]) -> Iterator[str]:
-    """What the numbers of draws in the sentences mean, and where they are too large to state."""
+    """What the numbers of draws in the sentences assume, and where they are too large to state."""
     extra = {f"{row.scheme}{row.limit.at}": row.best.extra_draws for row in rows}
     stated = {where: draws for where, draws in extra.items() if draws is not None}
     many = [where for where, draws in stated.items() if draws > _MOST_DRAWS]
     parts = []
     if len(many) < len(stated):
-        parts.append("numbers of draws assume that the difference of the first two stays the same")
+        parts.append(
+            "the numbers of draws assume that the difference of the first two stays the same"
+        )
     if many:
         parts.append(
             f"for {listed(many)}, more than {_MOST_DRAWS} more draws would be needed to separate "

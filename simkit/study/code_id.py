@@ -1,7 +1,7 @@
 """Which code made a run: a hash that changes when its numbers may.
 
-simkit itself counts by its files; classes of other files by those parts of them that they may
-depend on; classes of notebook cells, and what they refer to, by their compiled code.
+The hash covers the files of simkit, those parts of other files that classes of a run may depend on,
+and the compiled code of classes in notebook cells and of what they refer to.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def code_id(own: Iterable[type] = ()) -> str:
         Classes of the run from outside simkit (`own_classes`). Of these and of their base classes,
         those parts of their files count that they may depend on; for classes of notebook cells, the
         code of the class and of the functions, classes and values of other cells that it refers to.
-        If one of these values cannot be compared, the hash is one that never returns, with a
-        warning: no earlier run is reused.
+        If one of these values cannot be compared, the hash is a new one each time, with a warning:
+        no earlier run is reused.
     """
     kinds = {base for kind in own for base in kind.__mro__}
     cells, outside = [kind for kind in kinds if _of_a_cell(kind)], dict[Path, set[str]]()

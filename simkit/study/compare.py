@@ -152,9 +152,9 @@ class Estimate:
                       for seconds in (3600 * self.hours, 60 * self.minutes))  # fmt: skip
         lines.append(
             f"roughly {work} of processor time, {wall} if each of "
-            f"{numbered(self.workers, 'worker')} has a free core, for the trainings, estimated "
-            "from operation counts; starts and figures come on top, and on a busy machine it can "
-            f"be twice as long; about {self.memory_mb:,.0f} MB per worker"
+            f"{numbered(self.workers, 'worker')} has a free core, estimated from operation counts; "
+            "this is for training alone: start-up and figures add to it, and a busy machine can "
+            f"take twice as long; about {self.memory_mb:,.0f} MB per worker"
         )
         return "\n".join(lines)
 
@@ -337,7 +337,8 @@ def compare(
         finishes last writes the tables. Every part needs the whole sweep, so each also runs jobs
         of the sweep that other parts have not finished.
     accept
-        Hashes of other code (a warning names them), with commas, whose results are used as well.
+        Hashes of other code (a warning names them), separated by commas, whose results are used as
+        well.
     hooks
         Functions that are called as the work goes on. By default notebooks show bars, unless
         SIMKIT_PROGRESS is "off".
@@ -519,7 +520,7 @@ class _Work:
         )  # fmt: skip
         share = [*self._share(self.sweep), *self._share(planned_jobs)]
         unfinished = left(share)
-        each, alone = list[float](), 0.0  # seconds of jobs, and of those that share no time
+        each, alone = list[float](), 0.0  # seconds of jobs; those of jobs run one by one
         executor = self.workers.executor
         for job in unfinished:
             took = len(job.draws) * sum(seconds(batch, grid, self.data) for batch in job.batches)
@@ -686,7 +687,7 @@ class _Work:
         return every if self.part is None else self.part.share(every)
 
     def _begin(self, known: list[Job], number: int = 0) -> None:
-        """Write the plan: the jobs that are known, and their number with those after a sweep."""
+        """Write the plan: the known jobs, and the number of jobs with those after a sweep."""
         stems = [stem(job, self.results, self.workers.accept) for job in known]
         about = {**self.about, "jobs": max(number, len(known))}
         job_store.begin(self.folder, grid=self.grid.to_toml(), keys=stems, about=about)

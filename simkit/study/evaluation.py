@@ -281,8 +281,8 @@ def evaluate(
         A data set with images and labels, or its text, such as ``"folder:new,labels=new.csv"``.
         Classes are matched by name.
     split
-        The split to evaluate on; by default test or, without one, all. Images that were in the
-        model's training are left out.
+        The split to evaluate on; by default test or, without one, all. Training images of the
+        model are left out.
     features
         Instead of images: the folder that ``simkit features --out`` wrote, or by split an npz file
         with an array `features`, one row per image, or a folder of features.
@@ -419,8 +419,8 @@ def evaluated(
     if not new:
         number = sum(len(part.seen) for part in parts.values())
         raise BadInput(
-            f"all {number:,} images of {data.name} were in the model's training, so no mAP on new "
-            "images can be stated; evaluate on other images"
+            f"all {number:,} images of {data.name} were in the model's training, so mAP on new "
+            "images is unknown; evaluate on other images"
         )
     leaves = {data.classes[c] for c in data.leaves}
     classes = [name for name in model.classes if name in leaves]
@@ -466,13 +466,16 @@ def _training(model: Trained, parts: Mapping[str, Prediction]) -> tuple[int, str
     seen = sum(int(part.seen.sum()) for part in parts.values())
     says = list[str]()
     if seen:
-        says.append(f"{seen:,} of these {images:,} images were in its training; mAP is of the "
-                    f"other {images - seen:,}.")  # fmt: skip
+        says.append(f"{seen:,} of these {images:,} images are training images of the model; mAP "
+                    f"is on the other {images - seen:,}.")  # fmt: skip
     if not all(part.checked for part in parts.values()):
-        why = "does not record them (it is of an earlier version, or of arrays); train it again"
+        why = (
+            "does not record them (it is of an earlier version, or trained on arrays); train it "
+            "again"
+        )
         if model.trained_on is not None:
-            why = "knows them by their pictures, which these data lack; name their folder"
-        says.append("Whether images here were in its training, which makes mAP too high, cannot be "
+            why = "has hashes of pictures, and these data have no pictures; name their folder"
+        says.append("mAP is too high if some of these images are training images. This cannot be "
                     f"checked: the model {why}.")  # fmt: skip
     return seen, " ".join(says)
 

@@ -406,7 +406,7 @@ def _jobs(
     """The jobs of these batches, by draw.
 
     Runs with schemes or methods from outside simkit have jobs of their own: an edit of such a class
-    changes the code of its own runs alone, and the jobs of all others are as without it.
+    changes only the code of its own runs, and all other jobs are the same as without the class.
     """
     groups: dict[frozenset[type], list[LabelBatch]] = {}
     for batch in ordered:

@@ -1,7 +1,7 @@
 """Which worker processes know the schemes and methods of a comparison.
 
-Worker processes get their names, and import the modules of their classes. Classes of notebook cells
-and of interactive sessions are in no module that another process could import.
+Worker processes receive their names, and import the modules of their classes. Classes of notebook
+cells and of interactive sessions are in no module that another process could import.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from simkit.study.jobs import Job
 Task = TypeVar("Task")
 Value = TypeVar("Value")
 
-_MAIN = "__main__"  # local processes run the script again; nobody else does
+_MAIN = "__main__"  # local processes run the script again; other workers do not
 
 
 def of_job(job: Job) -> frozenset[type]:

@@ -103,7 +103,7 @@ def plan_next(
         raise BadInput(f"{order.folder} has no answers yet that give labels; run simkit receive "
                        "first")  # fmt: skip
     places = [folders] if isinstance(folders, str | PathLike) else list(folders)
-    stated = {  # rates are rounded in a command, and measured again
+    stated = {  # rates in a command are rounded; without them they are measured
         "prices": prices if prices is None or isinstance(prices, str) else prices.name,
         "errors": None if errors is None
         else quantities.spelled_rates(quantities.rates(errors, "errors")),

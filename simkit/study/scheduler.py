@@ -176,7 +176,7 @@ def runs_here(job: Job) -> bool:
 
 
 def check_classes(parts: Iterable[object], workers: Workers) -> None:
-    """A note on schemes and methods that are unknown to local processes.
+    """Warn of schemes and methods that local processes do not know.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def check_classes(parts: Iterable[object], workers: Workers) -> None:
             warnings.warn(
                 f"runs with {listed(unknown, len(unknown))} are trained in this process, one after "
                 "another: other processes do not know classes of notebook cells or sessions; "
-                "in a module that you import they are trained by all workers",
+                "to train them by all workers, put the class into a module that you import",
                 stacklevel=5,
             )
 

@@ -551,7 +551,7 @@ def _precomputed(source: StudySource, data: Dataset, split: str) -> dict[Kind, F
         if N not in (len(images), len(whole)):
             raise BadInput(
                 f"{file} has {N:,} rows, but {split} {len(images):,} images; name the features of "
-                f"these, or {compute(data)}"
+                f"these images, or {compute(data)}"
             )
         of = split if N == len(images) else WHOLE
         if made_from and of in data.pictures and made_from != data.pictures[of].id:

@@ -525,9 +525,9 @@ def _tag_options(scored: Scored, precision: float) -> dict[str, Any]:
 
 
 def _with_data(trained: Trained, run: Training, rows: NDArray[np.int64]) -> Trained:
-    """The model with its images, and with the data set and any known network in its history.
+    """The model with its training images, and the data set and any known network in its history.
 
-    rows: of the images that it was trained on.
+    rows: those of its training images.
     """
     pictures, features = run.data.data.pictures.get("train"), None
     settings: dict[str, Any] = {**trained.history.settings, "data": run.data.data.name}

@@ -136,7 +136,7 @@ def test_images_of_the_training_are_recognised_in_other_data(shell) -> None:
     done = shell("train", *how, "--data", f"{plain},test=0.5,val=0", "--out", "model")
     assert done.code == 0, done.err
     assert shell("features", "--data", "folder:renamed,labels=none", "--out", "f").code == 0
-    expected = "10 of these 20 images were in its training; mAP is of the other 10."
+    expected = "10 of these 20 images are training images of the model; mAP is on the other 10."
     for more in ((), ("--features", "f")):  # train and val of the labels
         done = shell("predict", "model", "--data", named, "--out", "s.csv", "--json", *more)
         assert done.code == 0, done.err

@@ -435,7 +435,7 @@ def test_chosen_settings_are_a_chapter_and_edges_a_remark():
     tuned, *_ = summary.conditions(rows)
     assert " validation split, at $5 in a separate draw, are" in tuned and "unequal" not in tuned
     for tried, more in [
-        ({"ll-r": {"lr": [0.1, 1.0]}}, "methods tried different values of lr"),
+        ({"ll-r": {"lr": [0.1, 1.0]}}, "methods were tried with different values of lr"),
         ({"em": rates}, "4 for an and ll-r and 7 for em"),
     ]:
         extra = table({"em": [0.3, 0.4]}, **inside | {"tuned_runs": 7})

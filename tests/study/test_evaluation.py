@@ -191,9 +191,8 @@ def test_images_of_the_training_are_left_out(on_scenes, tmp_path) -> None:
              for s in ("truth", "pictures")}  # fmt: skip
     done = simkit.evaluate(loaded, replace(data, **parts))
     assert len(done.scores) == 30 and done.seen == 150  # val, train
-    assert "150 of these 180 images were in its training; mAP is of the other 30." in done.text(
-        width=1000
-    )
+    expected = "150 of these 180 images are training images of the model; mAP is on the other 30."
+    assert expected in done.text(width=1000)
     with pytest.raises(BadInput, match="all 150 images of scenes were"):
         simkit.evaluate(loaded, data, split="train")
     earlier = simkit.evaluate(replace(loaded, trained_on=None), replace(data, **parts))
