@@ -61,8 +61,8 @@ class Plan(Decision, Readable):
         return Frame(self.html())
 
     def _candidates(self, budgets: Sequence[float]) -> list[Candidate]:
-        """All candidates at any price, with those that spend all money of these budgets that is left
-        for training labels."""
+        """All candidates at any price, with those that spend all money that these budgets leave for
+        training labels."""
         open_ = choose.for_labels(self.curves, replace(self.project, dollars=choose.UNLIMITED))[1]
         left = [choose.for_labels(self.curves, replace(self.project, dollars=budget))[1].dollars
                 for budget in budgets]  # fmt: skip
