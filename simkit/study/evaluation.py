@@ -237,7 +237,8 @@ class Evaluation(Readable):
                 )
                 for one in some.itertuples()
             )
-            yield Section(titles[str(kind)], images=images, unfolded=True)
+            about = "Check the labels: where the picture says otherwise, the label is wrong."
+            yield Section(titles[str(kind)], (about,), images=images, unfolded=True)
 
 
 def curve(
