@@ -142,16 +142,17 @@ def _tags(tags: dict[str, Any], prices: str, money: float) -> str:
 def _account(plan: dict[str, Any], model: dict[str, Any]) -> str:
     """What a plan expected of its purchase, and what the model has that was trained with it; ""
     before."""
-    if not (plan.get("followed") and plan["range"] and model.get("current") and model["scored"]):
+    promised = plan.get("promised")
+    if not (promised and model.get("current") and model["scored"]):
         return ""
-    scored, (low, high) = model["scored"], plan["range"]
-    has, gain = scored["expected"], 100 * (scored["expected"] - plan["today"])
+    scored, (low, high), before = model["scored"], promised["band90"], promised["before"]
+    has, gain = scored["expected"], 100 * (scored["expected"] - before)
     where = "in that range" if low <= has <= high else "below it" if has < low else "above it"
     return (
-        f"plan: it expected {100 * plan['expected']:.1f} mAP ({100 * low:.1f} to {100 * high:.1f}) "
-        f"after this purchase; the model of one training has {100 * has:.1f} "
+        f"plan: it expected {100 * promised['map']:.1f} mAP ({100 * low:.1f} to {100 * high:.1f}) "
+        f"after the last purchase; the model of one training has {100 * has:.1f} "
         f"({100 * scored['low']:.1f} to {100 * scored['high']:.1f}), {where}: {abs(gain):.1f} "
-        f"{'more' if gain >= 0 else 'less'} than the {100 * plan['today']:.1f} before"
+        f"{'more' if gain >= 0 else 'less'} than the {100 * before:.1f} before"
     )
 
 

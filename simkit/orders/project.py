@@ -555,9 +555,9 @@ def model_of(project: Project, order: Order) -> dict[str, Any]:
 
 
 def plan_of(project: Project, order: Order) -> dict[str, Any]:
-    """The plan of the project: `today` and `expected` mAP, its 90 % `range`, `dollars` of the
-    purchase, its `page`; whether it is `current`, or else `followed` by its purchase in the last
-    round of the order; empty without one."""
+    """The plan of the project: `today` and `expected` mAP, `dollars` of the purchase, its `page`,
+    whether it is `current`, and what was `promised` of the labels that are bought: by this plan if
+    the last round of the order followed it, or by the one before; empty without a plan."""
     file, page = project.folder / PLAN, project.folder / PLAN_PAGE
     plan = _values(file)
     if "today" not in plan:
@@ -566,11 +566,16 @@ def plan_of(project: Project, order: Order) -> dict[str, Any]:
     tests = (plan.get("test_images") or {}).get("dollars", 0.0)  # they come first
     schemes = [make(str(part["scheme"])).name for part in plan.get("order", ()) if bought]
     last = [part.settings.parsed_scheme.name for part in order.rounds[1:]][-1:]
+    promised, chosen = plan.get("promised") or {}, plan["chosen"]
+    if not current and {*schemes} & {*last}:
+        band = chosen.get("band90")
+        promised = (
+            {"map": chosen["median"], "band90": band, "before": plan["today"]} if band else {}
+        )
     return {
-        "today": plan["today"], "expected": plan["chosen"]["median"] if bought else None,
-        "range": plan["chosen"].get("band90") if bought else None,
-        "followed": not current and bool({*schemes} & {*last}),
-        "dollars": round(plan["chosen"]["dollars"] + tests, 2) if bought else 0.0,
+        "today": plan["today"], "expected": chosen["median"] if bought else None,
+        "promised": promised if promised.get("band90") else {},
+        "dollars": round(chosen["dollars"] + tests, 2) if bought else 0.0,
         "page": str(page) if page.is_file() else "", "current": current,
     }  # fmt: skip
 

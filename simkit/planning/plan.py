@@ -122,6 +122,10 @@ class Plan(Decision, Readable):
             "budget": self.project.dollars, "images": self.project.images, "target": target,
             "purchase_needed": self.purchase_needed, "today": self.so_far,
             "test_images": _tests(self.tests) if self.evidence.project else None,
+            "promised": self.expected and {
+                "map": self.expected[0], "band90": self.expected[1:],
+                "before": float(np.median(self.curves.pilot)),
+            },
             "zero_shot": self.evidence.zero_shot,
             "wrong": self.wrong, "errors": self.curves.errors, "searched": self.candidates_right,
             "supposed": [{"wrong": rate, **_values(one)} for rate, one in self.supposed],

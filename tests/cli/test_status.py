@@ -271,10 +271,20 @@ def test_a_model_is_compared_with_what_the_plan_expected_of_its_labels(shell, pr
     low, has, high = (f"{100 * scored[key]:.1f}" for key in ("low", "expected", "high"))
     gain = 100 * scored["expected"] - 41.1
     (line,) = (one for one in shell("status", "project").out.splitlines() if "plan:" in one)
-    assert line.startswith("plan: it expected 51.1 mAP (41.8 to 60.4) after this purchase; the ")
+    assert line.startswith(
+        "plan: it expected 51.1 mAP (41.8 to 60.4) after the last purchase; the "
+    )
     assert f" has {has} ({low} to {high}), " in line
     word = "more" if gain >= 0 else "less"
     assert line.endswith(f": {abs(gain):.1f} {word} than the 41.1 before")
+    # A plan after the purchase says what the one before it promised.
+    promised = {"map": 0.306, "band90": [0.2, 0.35], "before": 0.411}
+    Path("project/plan.json").write_text(json.dumps(
+        {"purchase_needed": False, "today": 0.5, "chosen": chosen, "promised": promised}
+    ))  # fmt: skip
+    (again,) = (one for one in shell("status", "project").out.splitlines() if "plan:" in one)
+    assert again.startswith("plan: it expected 30.6 mAP (20.0 to 35.0) after the last purchase; ")
+    assert again.endswith(f": {abs(gain):.1f} {word} than the 41.1 before")
 
 
 @pytest.mark.parametrize("edited", ['["cat", "dog", "horse", "cow"]', '["cat", "dog"]'])
