@@ -488,7 +488,7 @@ def say_open(state: OrderState, step: str = "") -> None:
 
     step: the line on the next command, which the caller prints.
     """
-    from simkit.orders.annotators import NEW, aside, files_of, handover, waiting
+    from simkit.orders.annotators import NEW, files_of, handover_command, reopened, waiting
     from simkit.orders.who_errs import price_again
 
     parts, order = waiting(state), state.order
@@ -514,8 +514,8 @@ def say_open(state: OrderState, step: str = "") -> None:
         words = ["simkit", "order", "--export", str(order.folder), "--for", NEW]
         say(f"a page of their own for a further person, with a name in place of {NEW}:\n"
             f"  {join(words)}")  # fmt: skip
-    for name, questions in aside(state, state.lacking).items():
-        words = handover(state, name)
+    for name, questions in reopened(state, state.lacking).items():
+        words = handover_command(state, name)
         how = "" if step.endswith(join(words)) else (
             f"; to give them to somebody else, put a name in place of {NEW}:\n  {join(words)}"
         )  # fmt: skip

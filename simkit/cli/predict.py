@@ -85,7 +85,7 @@ def command(
     from simkit.learn.predict import tags_of
     from simkit.learn.trained import SETS_THRESHOLDS
     from simkit.orders import project_state
-    from simkit.study.evaluation import check_labelled, scored, splits_to_score
+    from simkit.study.evaluation import check_labelled, predictions, splits_to_score
 
     for table in filter(None, (out, tags)):
         spare(table, *originals(data_spec))
@@ -99,7 +99,7 @@ def command(
         check_labelled(trained, data, splits)
     with progress("predicting") as (advance,):
         how |= {"backbone": network, "progress": advance}
-        found = scored(trained, data, splits, files, **how)
+        found = predictions(trained, data, splits, files, **how)
     scores = pd.concat([part.scores for part in found.values()])
     made = _evaluated(trained, data, found, data_spec)
     if isinstance(made, BadInput):

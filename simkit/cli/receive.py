@@ -371,8 +371,8 @@ def _next(state: OrderState) -> str:
     from simkit.orders import annotators
     from simkit.orders.receiving import DATA
 
-    for name in annotators.aside(state, state.open):
-        words = join(annotators.handover(state, name))
+    for name in annotators.reopened(state, state.open):
+        words = join(annotators.handover_command(state, name))
         return f"put a name in place of {annotators.NEW}: {words}"
     if len(state.open):
         return f"receive the answers to the {len(state.open):,} open questions (open.csv)"

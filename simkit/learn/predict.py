@@ -85,7 +85,7 @@ def predict(
         scores = model.scores(data, device=device)
         return pd.DataFrame(scores, columns=pd.Index(model.classes, name="class"))
     how: dict[str, Any] = {"unreadable": unreadable, "device": device, "progress": progress}
-    found = predicted(model, data, splits_of(data, split), backbone=backbone, **how)
+    found = predict_splits(model, data, splits_of(data, split), backbone=backbone, **how)
     return pd.concat([part.scores for part in found.values()])
 
 
@@ -108,7 +108,7 @@ class Prediction:
     checked: bool
 
 
-def predicted(
+def predict_splits(
     model: Trained,
     data: Dataset,
     splits: Sequence[str],
@@ -145,11 +145,11 @@ def predicted(
             lacking = "images without scores because their file cannot be read: {}"
             note(name, [image.image for image in features.skipped],
                  f"{lacking}; replace the files", total=len(features.values))  # fmt: skip
-        found[name] = of_split(model, data, name, inputs, lost=lost, device=device)
+        found[name] = predict_split(model, data, name, inputs, lost=lost, device=device)
     return found
 
 
-def of_split(
+def predict_split(
     model: Trained,
     data: Dataset,
     split: str,

@@ -281,7 +281,7 @@ def replaced(state: OrderState, leaver: str, name: str) -> dict[int, pd.DataFram
         known = f"its annotators are {', '.join(people.values())}" if people else _UNDIVIDED
         raise BadInput(f"--in-place-of is {leaver}, who has no part of {order.folder}; {known}")
     worker, waiting = pseudonyms_of(state, [new])[new], [*_waiting(state)]
-    lost = aside(state, state.lacking).get(gone, state.lacking.head(0))
+    lost = reopened(state, state.lacking).get(gone, state.lacking.head(0))
     for number in range(1, len(order.rounds) + 1):
         if (division := read(order, number)) is None:
             continue
@@ -409,7 +409,7 @@ def in_place_of_new(words: Collection[str]) -> str:
     return f"; put a name in place of {NEW}" if stands else ""
 
 
-def aside(state: OrderState, questions: pd.DataFrame) -> dict[str, pd.DataFrame]:
+def reopened(state: OrderState, questions: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """By annotator, those of these questions in the annotator's parts that are open because
     answers are set aside."""
     found = dict[str, list[pd.DataFrame]]()
@@ -421,7 +421,7 @@ def aside(state: OrderState, questions: pd.DataFrame) -> dict[str, pd.DataFrame]
     return {name: pd.concat(some) for name, some in found.items()}
 
 
-def handover(state: OrderState, name: str) -> list[str]:
+def handover_command(state: OrderState, name: str) -> list[str]:
     """The words of the command that gives an annotator's open questions to somebody else."""
     return ["simkit", "order", "--export", str(state.order.folder), "--for", NEW,
             "--in-place-of", name]  # fmt: skip
@@ -440,7 +440,7 @@ def progress(state: OrderState) -> list[dict[str, Any]]:
         rows.append({
             "order": state.order.folder.name, "round": number, "annotator": part.annotator,
             "in_place_of": part.in_place_of, "again": part.again, "images": images,
-            "answered": images - left, "aside": worker in state.gone,
+            "answered": images - left, "aside": worker in state.workers_aside,
         })  # fmt: skip
     return rows
 

@@ -47,11 +47,11 @@ from simkit.files import expanded, readable, reading, toml_lines, whole
 from simkit.labels.formats.base import write_lines
 from simkit.orders.annotators import (
     annotators_option,
-    aside,
     files_to_fill,
     further_people,
-    handover,
+    handover_command,
     in_place_of_new,
+    reopened,
     team,
 )
 from simkit.orders.order import ABOUT, LABELS, NumberOfAnswers, Order, RoundSettings, effort_of
@@ -618,8 +618,8 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
     current, folder = record(project.folder), project.folder
 
     for state in states:
-        for name in aside(state, state.open):
-            return handover(state, name)[1:]
+        for name in reopened(state, state.open):
+            return handover_command(state, name)[1:]
         if len(state.open):
             files = files_to_fill(state)
             tables = [str(file) for form, file in files if form in ("csv", "jsonl")]

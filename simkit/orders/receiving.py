@@ -364,7 +364,7 @@ class OrderState:
         return self.received[~self.are_aside(self.received["worker"], self.received["class"])]
 
     @property
-    def gone(self) -> set[str]:
+    def workers_aside(self) -> set[str]:
         """The workers whose answers are all set aside."""
         return {worker for worker, about in self.aside if not about}
 
@@ -763,7 +763,7 @@ class OrderState:
                 table[word + end] = pd.Series(column, workers, dtype=float).reindex(table.index)
             number = word + "_questions"
             table[number] = table[number].fillna(0).astype(int)
-        return table.assign(aside=table.index.isin(self.gone))
+        return table.assign(aside=table.index.isin(self.workers_aside))
 
     @cached_property
     def pay(self) -> pd.DataFrame:

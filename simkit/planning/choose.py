@@ -417,7 +417,7 @@ def to_reach(curves: Curves, project: Request) -> tuple[float, int | None] | Non
         least = min(one.dollars for one in enough)
         for more in (1.0, 1 + FIRST_ROUND, 1.5):  # a first round of two options costs more
             trial = replace(project, dollars=more * least, images=images)
-            trial = replace(trial, dollars=max(with_tests(curves, trial), project.dollars))
+            trial = replace(trial, dollars=max(budget_with_tests(curves, trial), project.dollars))
             if decided(curves, trial).choice.reached:
                 return trial.dollars, images
     return None
@@ -546,7 +546,7 @@ def for_labels(curves: Curves, project: Request) -> tuple[BetterTests | None, Re
     return tests, replace(project, dollars=project.dollars - paid, images=images)
 
 
-def with_tests(curves: Curves, project: Request) -> float:
+def budget_with_tests(curves: Curves, project: Request) -> float:
     """The budget, in whole cents, that leaves the project's dollars after its test labels."""
     budget, before = project.dollars, 0.0
     while budget > before + CENT:  # converges, as tests cost a share of the budget
@@ -980,7 +980,7 @@ class Decision:
         likely to.
     staff
         The annotators.
-    told, command
+    command_options, command
         The options of `simkit plan` that give this plan, and the whole command.
     spent
         What the project has paid so far, in dollars; None: by the prices of the plan.
@@ -1010,7 +1010,7 @@ class Decision:
     prices: Prices
     unpriced: tuple[str, ...]
     staff: Staff
-    told: Mapping[str, Any]
+    command_options: Mapping[str, Any]
     command: str
     spent: float | None = None
     aside: float = 0.0

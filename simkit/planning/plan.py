@@ -82,7 +82,7 @@ class Plan(Decision, Readable):
         all_ = [one.dollars for one in every]
         paid = [dollars for dollars in worth or all_ if dollars > 0] or [own]
         most = replace(self.project, dollars=max(*(complete or all_), *paid))
-        ends = max(0.9 * min(paid), min(all_)), choose.with_tests(self.curves, most)
+        ends = max(0.9 * min(paid), min(all_)), choose.budget_with_tests(self.curves, most)
         steps = [_two_digits_up(budget) for budget in np.geomspace(*ends, BUDGETS).tolist()]
         steps[int(np.abs(np.log(np.array(steps) / own)).argmin())] = own
         return sorted({*steps})
@@ -103,11 +103,12 @@ class Plan(Decision, Readable):
             made = choose.decided(self.curves, project, every)
         except BadInput:
             return None
-        told = {**self.told, "budget": budget}
-        command = plan_page.command(*self.evidence.folders, **told)
+        command_options = {**self.command_options, "budget": budget}
+        command = plan_page.command(*self.evidence.folders, **command_options)
         return replace(
-            self, project=project, supposed=(), told=told, command=command, **_fields(made)
-        )
+            self, project=project, supposed=(), command_options=command_options, command=command,
+            **_fields(made),
+        )  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
         """As plain values; mAP from 0 to 1 on new images."""
@@ -254,7 +255,7 @@ def plan(
     paid = curves.complete  # at the wage of now; the pilot was paid at that of the list
     if staff.wage is not None:
         paid = count(paid.option, evidence.pool, replace(staff, wage=None).prices(prices))
-    told = {
+    command_options = {
         "budget": money, "images": project.images, "target": project.target,
         "confidence": confidence if reach else None,
         "prices": prices if isinstance(prices, str) else listed.name, "wage": staff.wage,
@@ -266,7 +267,8 @@ def plan(
         project=project, evidence=evidence, curves=curves, **_fields(made),
         paid=paid, backtest=tested, prices=listed, unpriced=unpriced,
         staff=staff, expected=expected, supposed=tuple(_supposed(curves, made.left)),
-        told=told, command=plan_page.command(*evidence.folders, **told),
+        command_options=command_options,
+        command=plan_page.command(*evidence.folders, **command_options),
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from simkit.data.dataset import WHOLE, Pictures, shortened
 from simkit.embed.feature_files import of_splits
 from simkit.embed.features import read_features
 from simkit.errors import BadInput, examples, note
-from simkit.learn.predict import Prediction, of_split, predicted, same_fit, splits_of
+from simkit.learn.predict import Prediction, predict_split, predict_splits, same_fit, splits_of
 from simkit.learn.trained import SETS_THRESHOLDS, Trained, tag_rule, thresholds_from, untagged
 from simkit.metrics.ap import LabelCounts, ap_of_classes
 from simkit.metrics.thresholds import exact_interval
@@ -77,7 +77,7 @@ class Evaluation(Readable):
         which `expected` is corrected; None: unknown.
     as_true
         The expected mAP without this correction.
-    seen, trained_on
+    seen, training_note
         Number of images that were left out because the model was trained on them, and a sentence
         about it, or about why this cannot be checked; "" if there are none.
     """
@@ -99,7 +99,7 @@ class Evaluation(Readable):
     errors: Errors | None
     as_true: float
     seen: int = 0
-    trained_on: str = ""
+    training_note: str = ""
     _pictures: Sequence[tuple[Pictures, int]] = ()
 
     @property
@@ -134,7 +134,7 @@ class Evaluation(Readable):
             **_plain(pd.DataFrame([means]))[0], "images": len(self.scores), "data": self.data,
             "model": self.model, "thresholds_from": self.thresholds_from,
             "left_out": self.left_out, "errors": self.errors,
-            "seen": self.seen, "trained_on": self.trained_on,
+            "seen": self.seen, "training_note": self.training_note,
             "by_class": _plain(self.by_class.reset_index()),
             "mistakes": _plain(self.mistakes.drop(columns="row")),
         }  # fmt: skip
@@ -149,7 +149,7 @@ class Evaluation(Readable):
         answers = [
             ("mAP", f"Expected on new images: {expected.ends}; {labels}. Measured on these images: "
              f"{points(self.map)}{too_high(self.map, self.as_true)}."),
-            *([("Training", self.trained_on)] if self.trained_on else []),
+            *([("Training", self.training_note)] if self.training_note else []),
             ("Tags", self._tags()),
             ("Data", self.data), ("Model", self.model),
         ]  # fmt: skip
@@ -316,7 +316,7 @@ def evaluate(
     splits = splits_to_score(data, split, files)
     check_labelled(trained, data, splits)
     how: dict[str, Any] = {"unreadable": unreadable, "device": device, "progress": progress}
-    found = scored(trained, data, splits, files, backbone=backbone, **how)
+    found = predictions(trained, data, splits, files, backbone=backbone, **how)
     return evaluated(trained, data, found, errors=errors)
 
 
@@ -355,7 +355,7 @@ def splits_to_score(data: Dataset, split: str | None, files: Mapping[str, str]) 
     return [name for name in data.truth if name in wanted]
 
 
-def scored(
+def predictions(
     trained: Trained, data: Dataset, splits: Sequence[str], files: Mapping[str, str], *,
     backbone: nn.Module | None, unreadable: Literal["stop", "skip"], device: str,
     progress: Progress,
@@ -367,7 +367,7 @@ def scored(
     """
     if not files:
         how: dict[str, Any] = {"unreadable": unreadable, "device": device, "progress": progress}
-        return predicted(trained, data, splits, backbone=backbone, **how)
+        return predict_splits(trained, data, splits, backbone=backbone, **how)
     kind, facts = kind_of(trained.method), trained.history.settings
     if trained.model.backbone is not None:
         raise BadInput("the model was fine-tuned on images, so features do not fit it; leave "
@@ -386,7 +386,7 @@ def scored(
                 f"{made_by[0]}; compute them with the network of the training"
             )
         lost = study.skipped(split)
-        found[split] = of_split(trained, data, split, inputs, lost=lost, device=device)
+        found[split] = predict_split(trained, data, split, inputs, lost=lost, device=device)
     return found
 
 
@@ -462,7 +462,7 @@ def evaluated(
 
 
 def _training(model: Trained, parts: Mapping[str, Prediction]) -> tuple[int, str]:
-    """`Evaluation.seen` and `trained_on`."""
+    """`Evaluation.seen` and `training_note`."""
     images = sum(len(part.seen) for part in parts.values())
     seen = sum(int(part.seen.sum()) for part in parts.values())
     says = list[str]()

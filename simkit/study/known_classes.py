@@ -24,7 +24,7 @@ Value = TypeVar("Value")
 _MAIN = "__main__"  # local processes run the script again; other workers do not
 
 
-def of_job(job: Job) -> frozenset[type]:
+def classes_of(job: Job) -> frozenset[type]:
     """The classes from outside simkit that a job needs."""
     of_schemes = [schemes.make(batch.scheme) for batch in job.batches]
     of_methods = [methods.make(spec) for batch in job.batches for spec in batch.methods]
@@ -58,14 +58,14 @@ def modules(kinds: Iterable[type]) -> list[str]:
     return sorted({name for name in known if name != _MAIN})
 
 
-def importing(names: list[str], work: Callable[[Task], Value], task: Task) -> Value:
+def import_and_call(names: list[str], work: Callable[[Task], Value], task: Task) -> Value:
     """Call `work` in a worker process, after importing modules."""
     for name in names:
         importlib.import_module(name)
     return work(task)
 
 
-def lacking(wanted: tuple[list[str], list[str]]) -> list[str]:
+def unregistered(wanted: tuple[list[str], list[str]]) -> list[str]:
     """The names that no scheme or method has in this process, after importing modules.
 
     wanted: the modules, and the names.

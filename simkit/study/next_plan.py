@@ -135,9 +135,9 @@ def plan_next(
         replace(evidence, received=received), budget, images=images, target=target, prices=prices,
         staff=staff, image_price=image_price, scores=scores, seed=seed, errors=one,
     )  # fmt: skip
-    told = {**made.told, **stated, "continue": str(order.folder)}
-    again = command(*evidence.folders, **told)
-    return with_spent(replace(made, told=told, command=again))
+    command_options = {**made.command_options, **stated, "continue": str(order.folder)}
+    again = command(*evidence.folders, **command_options)
+    return with_spent(replace(made, command_options=command_options, command=again))
 
 
 def _pair(order: Order, evidence: Evidence) -> Pair:

@@ -150,9 +150,9 @@ def finish(
     work: Callable[..., job_store.Result] = run
     if local:
         work = partial(_run, folder=folder, places=places)
-    modules = known_classes.modules(kind for job in away for kind in known_classes.of_job(job))
+    modules = known_classes.modules(kind for job in away for kind in known_classes.classes_of(job))
     others = outcomes(
-        partial(known_classes.importing, modules, work), away,
+        partial(known_classes.import_and_call, modules, work), away,
         executor=workers.executor, workers=workers.count, told=count.under_way,
     )  # fmt: skip
     own = outcomes(work, here, workers=1, told=count.under_way) if here else ()
@@ -172,7 +172,7 @@ def finish(
 
 def runs_here(job: Job) -> bool:
     """Whether local processes do not know classes of a job, so that it runs in this one."""
-    return bool(known_classes.unknown_elsewhere(known_classes.of_job(job)))
+    return bool(known_classes.unknown_elsewhere(known_classes.classes_of(job)))
 
 
 def check_classes(parts: Iterable[object], workers: Workers) -> None:
@@ -186,7 +186,7 @@ def check_classes(parts: Iterable[object], workers: Workers) -> None:
     own = own_classes(parts)
     if workers.executor is not None and own:
         wanted = known_classes.modules(own), known_classes.names(own)
-        for _, lacking in outcomes(known_classes.lacking, [wanted], executor=workers.executor):
+        for _, lacking in outcomes(known_classes.unregistered, [wanted], executor=workers.executor):
             if lacking and not isinstance(lacking, Exception):
                 raise BadInput(
                     f"the workers do not know {listed(lacking, len(lacking))}; put the class into "

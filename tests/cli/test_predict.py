@@ -141,9 +141,9 @@ def test_images_of_the_training_are_recognised_in_other_data(shell) -> None:
         done = shell("predict", "model", "--data", named, "--out", "s.csv", "--json", *more)
         assert done.code == 0, done.err
         assert done.json["images"] == 20
-        assert done.json["evaluation"]["trained_on"] == expected
+        assert done.json["evaluation"]["training_note"] == expected
     again = simkit.evaluate("model", named, features="f")
-    assert (again.trained_on, again.seen, len(again.scores)) == (expected, 10, 10)
+    assert (again.training_note, again.seen, len(again.scores)) == (expected, 10, 10)
     assert again.map == done.json["evaluation"]["map"]
     done = shell("predict", "model", "--data", f"{plain},test=0.5", "--features", "test=f/train")
     assert done.code == 2 and f"--data {plain},test=0.5 --out" in done.err

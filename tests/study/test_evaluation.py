@@ -199,7 +199,7 @@ def test_images_of_the_training_are_left_out(on_scenes, tmp_path) -> None:
     earlier = simkit.evaluate(replace(loaded, trained_on=None), replace(data, **parts))
     assert len(earlier.scores) == 30  # the id of the features is that of the training
     assert "cannot be checked" in simkit.evaluate(replace(loaded, trained_on=None), spec).text()
-    assert not simkit.evaluate(loaded, spec).trained_on
+    assert not simkit.evaluate(loaded, spec).training_note
 
 
 def test_without_pictures_the_rows_of_features_are_recognised(tiny, tmp_path) -> None:
