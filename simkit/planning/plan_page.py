@@ -87,10 +87,10 @@ def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
         yield from _target(plan)
         yield "Trust", _trust(plan)
         yield "Next step", _next(plan)
-        yield "mAP", _meaning(plan)
         if plan.in_rounds or step.first:
             yield "Later", _text("later", plan)
         yield "Money", _money(plan)
+        yield "mAP", _meaning(plan)
         if needs := _needs(plan):
             yield "Needs", needs
     else:
