@@ -139,8 +139,8 @@ def test_a_machine_is_billed_by_the_image_and_takes_no_time_of_people():
 def test_the_lines_of_a_bill_add_up_to_the_cent():
     lines = tuple(BillItem(kind, 1, 1.0, 0.334, "") for kind in ("sweep", "verify", "search"))
     bill = Cost(3.0, 1.002, lines, 1, "hourly")
-    assert [row[3] for row in bill.rows()] == ["0.33", "0.34", "0.33", "1.00"]
-    assert str(bill).startswith("$1.00 at hourly prices, 1 person for each question: sweep $0.33, ")
+    assert [row[3] for row in bill.rows()] == ["0.34", "0.33", "0.33", "1.00"]
+    assert str(bill).startswith("$1.00 at hourly prices, 1 person for each question: sweep $0.34, ")
 
 
 def test_nothing_asked_needs_no_set_up():
