@@ -563,7 +563,7 @@ def plan_of(project: Project, order: Order) -> dict[str, Any]:
     if "today" not in plan:
         return {}
     bought, current = plan["purchase_needed"], PLAN in record(project.folder)
-    tests = (plan.get("test_images") or {}).get("dollars", 0.0)  # they come first
+    lines = [line["dollars"] for line in plan.get("bill", ()) if line["when"] != "before"]
     schemes = [make(str(part["scheme"])).name for part in plan.get("order", ()) if bought]
     last = [part.settings.parsed_scheme.name for part in order.rounds[1:]][-1:]
     promised, chosen = plan.get("promised") or {}, plan["chosen"]
@@ -575,7 +575,7 @@ def plan_of(project: Project, order: Order) -> dict[str, Any]:
     return {
         "today": plan["today"], "expected": chosen["median"] if bought else None,
         "promised": promised if promised.get("band90") else {},
-        "dollars": round(chosen["dollars"] + tests, 2) if bought else 0.0,
+        "dollars": round(math.fsum(lines) or chosen["dollars"], 2) if bought else 0.0,
         "page": str(page) if page.is_file() else "", "current": current,
     }  # fmt: skip
 

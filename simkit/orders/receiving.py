@@ -719,8 +719,16 @@ class OrderState:
 
     @staticmethod
     def _timed(answers: pd.DataFrame) -> pd.DataFrame:
+        """Columns kind, round, file and each (seconds per question), of answers with a time.
+
+        Where others of a round are shown all classes of an image at once, a class that is shown
+        alone takes longer, as one to verify does.
+        """
         each = answers["seconds"] / answers["shared"]
-        return answers[["kind", "round", "file"]].assign(each=each)[each >= FASTEST]
+        timed = answers[["kind", "round", "file", "shared"]].assign(each=each)[each >= FASTEST]
+        at_once = timed.groupby("round")["shared"].transform("max") > 1
+        alone = at_once & (timed["shared"] == 1) & (timed["kind"] == "sweep")
+        return timed.assign(kind=timed["kind"].mask(alone, "verify")).drop(columns="shared")
 
     @cached_property
     def seconds(self) -> pd.Series[float]:
@@ -813,7 +821,7 @@ class OrderState:
         listed = price_list(self.order.settings.prices)
         if not len(self.seconds) or listed.wage is None:
             return None
-        counts, rates = self.answers.groupby("kind").size(), dict(listed.rates)
+        counts, rates = self._times.groupby("kind").size(), dict(listed.rates)
         # A price in dollars does not depend on the time that an answer takes.
         timed = {kind: rate for kind, rate in rates.items() if rate.dollars is None}
         ratios: list[float] = []

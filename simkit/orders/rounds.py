@@ -110,6 +110,8 @@ def round_of(
         )
     if budget is not None:
         listed = order.prices_of(settings)
+        if again is None and only is None:
+            questions = _drawn(questions, settings)
 
         def spent(count: int) -> float:
             effort = _effort(questions.head(count), settings, order, asked.labels)
@@ -118,7 +120,7 @@ def round_of(
         paid = bisect_right(range(1, len(questions) + 1), budget, key=spent)
         if not paid:
             raise BadInput(f"{exact_money(budget)} does not pay for one question; raise the budget")
-        questions = questions.head(paid)
+        questions = _whole(questions, paid).sort_index()
     gold = _gold(settings, order, questions, answers) if settings.gold else questions.head(0)
     first = 1 + max((int(part.table["question"].max()) for part in order.rounds), default=0)
     table = _in_tasks(questions, gold, Chance.seeded(settings.seed).of("order", first))
@@ -128,6 +130,25 @@ def round_of(
     if (each != settings.answers)[table["gold"] == 0].any():
         table, columns = table.assign(answers=each), [*columns, "answers"]
     return Round(settings, table[columns].reset_index(drop=True))
+
+
+def _drawn(questions: pd.DataFrame, settings: RoundSettings) -> pd.DataFrame:
+    """The questions by image in random order, so that those within a budget are about a random part
+    of the images; a search looks at images in an order of its own."""
+    questions = questions.reset_index(drop=True)
+    if (questions["kind"] == "search").any():
+        return questions
+    turn = Chance.seeded(settings.seed).of("budget")(questions["image"].to_numpy())
+    return questions.iloc[np.argsort(turn, kind="stable")]
+
+
+def _whole(questions: pd.DataFrame, count: int) -> pd.DataFrame:
+    """The first questions; if images are labelled completely, none of an image in part."""
+    first, rest = questions.head(count), questions.iloc[count:]
+    if len(rest) and (first["kind"] == "sweep").all():
+        begun = first["image"] == rest["image"].iloc[0]
+        first = first if begun.all() else first[~begun]
+    return first
 
 
 def _with_answers(questions: pd.DataFrame, settings: RoundSettings) -> pd.DataFrame:

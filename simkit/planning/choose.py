@@ -1160,7 +1160,7 @@ class Decision:
     def step(self) -> Step:
         """The first next step that applies."""
         evidence, home = self.evidence, self.evidence.project is not None
-        to_buy = self.tests_first and Step("tests", self.tests_first.dollars)
+        to_buy = self.tests_first and Step("tests", self.cost("now"))
         if evidence.missing[0] > UNFINISHED:
             return Step("finish")
         if evidence.stand_in_backbone:

@@ -474,7 +474,7 @@ def _tests_to_buy(plan: Decision) -> str:
     home, bought = plan.evidence.project, plan.certainty
     return render(TEXTS["tests"], {
         "tests": tests, "home": home and quote(home), "again": not tests.images,
-        "price": dollars(tests.dollars), "images": f"{tests.images:,}",
+        "price": dollars(plan.cost("now")), "images": f"{tests.images:,}",
         "width": points(tests.half_width),
         "others": "" if tests.images else points(bought[2].half_width),
     })  # fmt: skip
@@ -502,7 +502,7 @@ def _amounts(plan: Decision, half: Decision | None) -> Table:
     rows = [_amount(plan, "nothing", None)]
     if plan.purchase_needed:
         one = half.chosen if half is not None and half.purchase_needed else None
-        rows.append(_amount(plan, f"at most {dollars(plan.half)}", one))
+        rows.append(_amount(half or plan, f"at most {dollars(plan.half)}", one))
         if half is not None and one is not None:
             rows[-1]["spend"] = dollars(half.cost("now", "later"))
         rows.append(_amount(plan, "this plan", plan.chosen) | {"spend": dollars(total)})
@@ -518,8 +518,11 @@ def _amount(plan: Decision, name: str, one: Candidate | None) -> dict[str, str]:
         shown = plan.curves.floor if plan.curves.free <= plan.so_far else None
         return {"plan": name, "spend": "$0", "for": what, "mAP": points(score),
                 "range": "" if shown is None else _band(shown)}  # fmt: skip
-    tests = 0.0 if plan.tests_first is None else plan.tests_first.dollars
-    return {"plan": name, "spend": dollars(one.dollars + tests), "for": described(plan, one),
+    tests, what = plan.tests_first, described(plan, one)
+    if tests is not None and tests.images:
+        what = f"{numbered(tests.images, 'test image')}, then {what}"
+    paid = 0.0 if tests is None else tests.dollars
+    return {"plan": name, "spend": dollars(one.dollars + paid), "for": what,
             "mAP": points(one.median), "range": _band(one.map)}  # fmt: skip
 
 

@@ -184,10 +184,12 @@ def over_shared(cell: Cell, cells: Sequence[Cell]) -> Cell:
     return replace(cell, score=interval(scores)) if scores else cell
 
 
-def references(runs: Any, *, metric: str = "map") -> list[Cell]:
-    """The runs of `full`, and of wrappers around it, on complete labels: a cell for each."""
+def references(runs: Any, *, metric: str = "map", full: bool = True) -> list[Cell]:
+    """The runs on complete labels, a cell for each method: of `full` and of wrappers around it, or
+    of all methods."""
     table = _scored(runs, metric)
-    return _cells(table[table["reference"] & table["method"].map(is_full).astype(bool)], metric)
+    shown = table["method"].map(is_full).astype(bool) | (not full)
+    return _cells(table[table["reference"] & shown], metric)
 
 
 def zero_shot(runs: Any, *, metric: str = "map") -> Cell | None:

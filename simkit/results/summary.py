@@ -103,7 +103,7 @@ def _moved(table: pd.DataFrame) -> str:
     moves most."""
     present = np.array(table.attrs["test_present"])
     usual = f"a mAP of 50 by up to {half_width(present):.1f} points"
-    complete = references(table)
+    complete = [*references(table), *references(table, full=False)]
     cells = [*(cell for row in summary_rows(table) for cell in row.cells), *complete]
     highest = max(cells, key=lambda cell: cell.score.mean, default=None)
     if highest is None or not 0 < highest.score.mean < 1:
@@ -154,7 +154,7 @@ def sentences(runs: Any) -> list[str]:
         )
     if full := references(runs):
         cost = money(full[0].dollars)
-        results.append(f"Complete labels cost {cost} and reach {reached(full)}.")
+        results.append(f"Complete labels cost {cost} and reach {reached(full)}{_higher(runs)}.")
     return results
 
 
@@ -167,6 +167,16 @@ def reached(full: Sequence[Cell], named: Callable[[str], str] = str) -> str:
     behind = [(named(cell.method), _behind(row.behind(cell.method))) for cell in full]
     others = [f"{method} is {by} behind" for method, by in behind if by]
     return "; ".join([f"{row.highest.score.percent} with {named(row.highest.method)}", *others])
+
+
+def _higher(runs: Any) -> str:
+    """A clause on the method that reaches more than `full` on complete labels, if one does."""
+    row = Row("", Budget(), tuple(references(runs, full=False)))
+    first, best = max(references(runs), key=lambda cell: cell.score.mean), row.highest
+    behind = _behind(row.behind(first.method))
+    if not behind or best.score.mean <= first.score.mean:
+        return ""
+    return f"; {best.method} reaches {_mean(best)} on them, and {first.method} is {behind} behind"
 
 
 def _sentence(row: Row) -> str:
@@ -229,6 +239,15 @@ def purchases(runs: Any) -> list[str]:
 def _remarks(runs: Any) -> Iterator[str]:
     """Settings at an edge of the values tried, and schemes that spent less or have no result."""
     table, schemes = opened(runs), summary_rows(runs)
+    if free := zero_shot(runs):
+        worse = sorted({row.limit for row in schemes if row.limit} - {
+            row.limit for row in schemes if row.highest.score.mean > free.score.mean
+        })  # fmt: skip
+        if worse:
+            yield (
+                f"{listed([*map(str, worse)], len(worse))}: no purchase reaches more than the "
+                f"scores without labels, {_mean(free)} mAP for $0"
+            )
     if edges := [row for row in choices(table) if row["tuned_edge"]]:
         tried, untried = _tried(table), json.loads(table.attrs.get("untried", "{}"))
         mends: dict[str, dict[str, int]] = {}

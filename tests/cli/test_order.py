@@ -512,3 +512,13 @@ def test_cosines_get_a_note(shell, tmp_path) -> None:
         "machine", "--scores", "scores.csv", "--out", "o",
     )  # fmt: skip
     assert done.code == 0 and done.err.count("count as logits; do not give cosines") == 1
+
+
+def test_a_budget_asks_about_a_random_part_of_the_images_that_are_named(tmp_path):
+    """About whole images, and in every part of their list."""
+    order = ordered(tmp_path / "one", "--scheme", "full-subset", "--images", "1.0",
+                    "--budget", "1.5")  # fmt: skip
+    asked = order.table["image"].unique()
+    assert 8 <= len(asked) <= 50 and len(order.table) == len(asked) * len(order.classes)
+    assert abs(asked.mean() - 29.5) < 3 * 17.3 / np.sqrt(len(asked))
+    assert asked.max() >= len(asked) + 5

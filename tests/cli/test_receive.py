@@ -358,6 +358,31 @@ def test_impossible_times_are_not_measured(rpa, tmp_path, capsys):
     assert prices(rpa.folder / "measured.toml").rates["verify"].seconds == 3.0
 
 
+def test_a_class_that_is_shown_alone_takes_its_own_time(tmp_path, capsys):
+    """Beside images shown with all classes at once, it is no pause, is paid, and is a price."""
+    order = ordered(tmp_path / "one", "--scheme", "full-subset", "--images", "12")
+    classes, alone = len(order.classes), 50
+    times = [(2.5, 1)] * alone + [(0.4 * classes, classes)] * (len(order.table) - alone)
+    lines = [
+        {
+            "answer": "no",
+            "worker": "ann",
+            "question": int(question),
+            "seconds": seconds,
+            "shared": shared,
+        }
+        for question, (seconds, shared) in zip(order.table["question"], times, strict=True)
+    ]
+    (tmp_path / "said.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert code(["receive", str(order.folder), str(tmp_path / "said.jsonl")]) == 0
+    assert "pause" not in capsys.readouterr().out
+    state, rates = OrderState.of(order), prices(order.folder / "measured.toml").rates
+    assert rates["sweep"].seconds == pytest.approx(0.4)
+    assert rates["verify"].seconds == pytest.approx(2.5)
+    seconds = alone * 2.5 + (len(order.table) - alone) * 0.4
+    assert state.pay.to_numpy().sum() == pytest.approx(seconds * 15 / 3600, abs=0.006)
+
+
 def test_times_that_give_no_price_list_are_noted(tmp_path, capsys):
     file = tmp_path / "prices.toml"
     file.write_text('wage = 10\n[verify]\nper = "question"\nseconds = 1e-9\n'
