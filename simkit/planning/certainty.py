@@ -101,7 +101,7 @@ def better_tests(
     wanted = math.ceil(test.images * ((test.half_width / KNOWN_TO) ** 2 - 1))
     if images is not None:
         asked = 0 if evidence.received is None else evidence.received.asked
-        wanted = min(wanted, int(FOR_TESTS * (images - asked)))
+        wanted = min(wanted, int(FOR_TESTS * max(images - asked, 0)))
     bought = min(wanted, int(most / each))
     narrower = math.sqrt(test.images / (test.images + bought))
     if narrower > 1 - LEAST_TESTS:
