@@ -110,7 +110,8 @@ def round_of(
         )
     if budget is not None:
         listed = order.prices_of(settings)
-        if again is None and only is None:
+        listed_only = again is not None or only is not None  # a list keeps its own order
+        if not listed_only:
             questions = _drawn(questions, settings)
 
         def spent(count: int) -> float:
@@ -120,7 +121,8 @@ def round_of(
         paid = bisect_right(range(1, len(questions) + 1), budget, key=spent)
         if not paid:
             raise BadInput(f"{exact_money(budget)} does not pay for one question; raise the budget")
-        questions = _whole(questions, paid).sort_index()
+        questions = _whole(questions, paid)
+        questions = questions if listed_only else questions.sort_index()
     gold = _gold(settings, order, questions, answers) if settings.gold else questions.head(0)
     first = 1 + max((int(part.table["question"].max()) for part in order.rounds), default=0)
     table = _in_tasks(questions, gold, Chance.seeded(settings.seed).of("order", first))
