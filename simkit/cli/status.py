@@ -135,7 +135,7 @@ def _tags(tags: dict[str, Any], prices: str, money: float) -> str:
         f"{text}{lower}; with complete labels of {tags['images']:,} more training images, if their "
         f"tags are right as often: {tags['twice']} ({exact_money(dollars)} at {prices} prices, "
         f"{paid} the {exact_money(max(money, 0.0))} left)"
-        + (f"; to lower it: {tags['train']} --tag-precision PERCENT" if lower else "")
+        + (f"; to tag more: {tags['train']}" if tags["train"] else "")
     )
 
 

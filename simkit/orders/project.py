@@ -535,19 +535,22 @@ def next_step(project: Project, states: Sequence[OrderState]) -> str:
 
 def model_of(project: Project, order: Order) -> dict[str, Any]:
     """The model of the project: `scored` by its training, the command that evaluates it on new
-    labelled images, whether it is `current`, and its `tags` with what more of them would take;
-    empty without one."""
+    labelled images, whether it is `current`, and its `tags` with what more of them would take:
+    `train` has the highest lower tag precision that tags more classes. Empty without a model."""
     if not (model := _values(project.folder / MODEL)):
         return {}
     words = [*_predict(project, model, "folder:NEW,labels=NEW.csv", "new_scores.csv"), "--report"]
     command = " ".join(map(quote, ["simkit", *words, str(project.folder / "model.html")]))
     limits = model.get("thresholds", [])
     images, names = model.get("thresholds_from", 0), len(project.classes)
+    tagged, options = sum(one is not None for one in limits), model.get("tag_options", {})
+    lower = next((at for at, n in options.get("lower", {}).items() if n > tagged), None)
+    train = _training(project, order, precision=lower) if lower else []
     tags = {
-        "classes": sum(one is not None for one in limits), "of": len(limits), "images": images,
-        "precision": model.get("tag_precision", 0.0), **model.get("tag_options", {}),
+        "classes": tagged, "of": len(limits), "images": images,
+        "precision": model.get("tag_precision", 0.0), **options,
         "twice_dollars": round(complete_cost(images, names, project.price_list).dollars, 2),
-        "train": " ".join(map(quote, ["simkit", *_training(project, order)])),
+        "train": " ".join(map(quote, ["simkit", *train])) if lower else "",
     }  # fmt: skip
     current = MODEL in record(project.folder)
     return {"scored": model.get("scored", {}), "evaluate": command, "current": current,
@@ -664,14 +667,20 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
     return []
 
 
-def _training(project: Project, order: Order) -> list[str]:
-    """The arguments of the command that trains the project's model on the labels of an order."""
+def _training(project: Project, order: Order, *, precision: str | None = None) -> list[str]:
+    """The arguments of the command that trains the project's model on the labels of an order.
+
+    precision: of its tags; by default that of the model so far, as chosen by whoever trained it.
+    """
     method = _values(project.folder / PLAN).get("trained_as") or {"method": "an"}
+    if precision is None and (model := _values(project.folder / MODEL)).get("thresholds"):
+        precision = f"{100 * model['tag_precision']:g}%"
     return [
         "train", *(word for key, value in method.items() for word in (f"--{key}", str(value))),
         "--data", str(order.folder / DATA), "--labels", str(order.folder / LABELS),
-        *_network(project.backbone, project.weights), "--report", "--out",
-        str((project.folder / MODEL).parent),
+        *_network(project.backbone, project.weights), "--report",
+        *(["--tag-precision", precision] if precision else []),
+        "--out", str((project.folder / MODEL).parent),
     ]  # fmt: skip
 
 

@@ -222,9 +222,9 @@ def trial(
         Measure further metrics, see `Detailed`. Thresholds come from val or, for a head without
         one, from training images with labels of nearly all classes (`cross_fitted`).
     tag_precision
-        Of the report's thresholds: at least this share of the tags of a class must be right, with
-        95 % confidence for each class (`metrics.f1_thresholds`); a class that does not reach it
-        gets no tags.
+        Of the report's thresholds: at least this share of the tags of a class must be right, as 30%
+        or 0.3, with 95 % confidence for each class (`metrics.f1_thresholds`); a class that does not
+        reach it gets no tags. 0: thresholds of the highest F1.
     settings
         Settings of the training.
     errors

@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import tomllib
+from dataclasses import replace
 from math import isnan
 from pathlib import Path
 
@@ -133,10 +134,28 @@ def test_the_printed_training_chooses_thresholds(shell, project) -> None:
     assert last.startswith(f"tags: 0 of 3 classes at 50% precision{lower}{more}")
     tags = shell("status", "project", "--json").json["model"]["tags"]
     assert f"{more}{tags['twice']} (${tags['twice_dollars']:.2f} at hourly prices, within " in last
-    command = last.partition("to lower it: simkit ")[2].replace("PERCENT", "20%")
-    assert shlex.split(command) == [*step, "--tag-precision", "20%"]
+    assert "to tag more" not in last and tags["train"] == ""  # no lower precision tags more
+    options = {"lower": {"40%": 0, "30%": 1, "20%": 2}, "twice": 1}
+    replace(trained, tag_options=options).save("project/model")
+    last = shell("status", "project").out.splitlines()[-1]
+    *lowered, out, folder = shlex.split(last.partition("; to tag more: simkit ")[2])
+    assert [*lowered, out, folder] == [*step[:-2], "--tag-precision", "30%", *step[-2:]]
+    # The chosen precision stays with the project until another one is given.
+    assert shell(*lowered, out, folder).code == 0
+    assert Trained.load("project/model").tag_precision == 0.3
+    assert shell("receive", "project", answers("ben.jsonl", project, worker="ben")).code == 0
+    assert shell("status", "project", "--json").json["next"] == shlex.join(
+        ["simkit", *lowered, out, folder]
+    )
     done = shell(*[str(copy) if word == str(data) else word for word in step])
     assert "images of val)" in done.out, done.err
+
+
+def test_a_precision_of_tags_is_a_share_or_percent(shell) -> None:
+    how = ("train", "--method", "an", "--labels", "labels.csv", "--report", "--tag-precision")
+    done = shell(*how, "30")
+    assert done.code == 2
+    assert "--tag-precision is '30'" in done.err and "write 30% or 0.3" in done.err
 
 
 @pytest.mark.parametrize("project", [24], indirect=True)
