@@ -27,7 +27,7 @@ from simkit.registry import Count
 if TYPE_CHECKING:
     import pandas as pd
 
-    from simkit.annotate.prices import Cost
+    from simkit.annotate.prices import Cost, Prices
     from simkit.orders.annotators import Waiting
     from simkit.orders.order import Order, RoundSettings
     from simkit.orders.receiving import OrderState
@@ -183,13 +183,14 @@ def command(request: Options) -> None:
         options.only_one({option: True, "--repeat": request.repeat})
         terms = replace(terms, repeat=0.0)
     terms = replace(terms, listed=only is not None or (terms.listed and again is not None))
+    listed = order.prices_of(terms)
+    rates = listed if state is None else state.rates(terms)
     new_round = round_of(
         terms, order, JoinedAnswers() if state is None else state.joined,
-        budget=request.budget, answers=known, again=again, only=only,
+        budget=request.budget, prices=rates, answers=known, again=again, only=only,
         largest=again is None and only is None and _largest(terms, request),
         opened=None if state is None else state.open,
     )  # fmt: skip
-    listed = order.prices_of(terms)
     order = replace(order, rounds=(*order.rounds, new_round))
     if request.repeat and "answers" not in new_round.table:
         raise BadInput(
@@ -198,13 +199,12 @@ def command(request: Options) -> None:
             "raise the share, or leave --repeat out"
         )
     effort = order.effort(new_round.table)
+    bill, at_list = (simkit.cost(effort, prices) for prices in (rates, listed))
     labels = known if state is None or order.features is None else state.labels
     forms = request.to or ("html",)
     files = write_round(order, forms, request.image_root, labels, request.instructions_file,
                         annotators=people)  # fmt: skip
-    times = None if state is None else state.prices()
-    timed = None if times is None else simkit.cost(effort, times.once_set_up())
-    _print(order, simkit.cost(effort, listed), files, timed, only=request.only)
+    _print(order, bill, files, rates, listed=at_list.dollars, only=request.only)
 
 
 def _export(request: Options) -> None:
@@ -467,7 +467,7 @@ def _largest(terms: RoundSettings, request: Options) -> bool:
     return not (stated or (further and hasattr(terms.parsed_scheme, "search")))
 
 
-def say_repeated(order: Order) -> None:
+def say_repeated(order: Order, rates: Prices) -> None:
     """Print the number and price of the questions that other people answer, too."""
     last = order.rounds[-1]
     each = last.answers[last.table["gold"] == 0]
@@ -475,9 +475,9 @@ def say_repeated(order: Order) -> None:
     if not len(more):
         return
     images, others = last.table.loc[more.index, "image"].nunique(), int(more.max() - each.min())
-    once, prices = last.answers.clip(upper=each.min()), last.settings.prices
+    once = last.answers.clip(upper=each.min())
     efforts = [order.effort(last.table.assign(answers=n)) for n in (last.answers, once)]
-    with_them, without = (simkit.cost(effort, prices).dollars for effort in efforts)
+    with_them, without = (simkit.cost(effort, rates).dollars for effort in efforts)
     who = "1 other person answers" if others == 1 else f"{others} other people answer"
     say(f"{who} {len(more):,} of the questions, about {images:,} images, to measure errors "
         f"({quantities.exact_money(with_them - without)} of the price)")  # fmt: skip
@@ -534,9 +534,9 @@ def _by_whom(one: Waiting) -> str:
 
 
 def _print(
-    order: Order, bill: Cost, files: list[str], timed: Cost | None, *, only: Path | None
+    order: Order, bill: Cost, files: list[str], rates: Prices, *, listed: float, only: Path | None
 ) -> None:
-    """timed: the bill by the measured times of earlier answers."""
+    """rates: as of `OrderState.rates`.  listed: dollars of the round by the price list."""
     from simkit.orders.receiving import OrderState
 
     table, terms = order.rounds[-1].table, order.rounds[-1].settings
@@ -545,7 +545,8 @@ def _print(
         "order": order.id, "folder": str(order.folder), "round": len(order.rounds),
         "scheme": terms.scheme, "questions": table["kind"].value_counts().to_dict(),
         "gold": gold, "images": images,
-        "dollars": bill.dollars, "seconds": bill.seconds, "files": files,
+        "dollars": bill.dollars, "dollars_by_prices": listed, "seconds": bill.seconds,
+        "files": files,
     })  # fmt: skip
     say(
         f"round {len(order.rounds)} of {order.folder}: {len(table):,} questions about "
@@ -567,11 +568,11 @@ def _print(
         if terms.others and (complete := len(order.complete(terms))):
             number = quantities.numbered(complete, "image")
             say(f"left out: {number} of which earlier rounds ask about every class")
-    say_repeated(order)
-    if timed is not None:
-        time = f"{quantities.exact_money(timed.dollars)}, {quantities.duration(timed.seconds)}"
-        say(f"to pay, by the measured times of the answers so far: {time}; by the price list:")
-    cost_table(bill, simkit.prices(terms.prices))
+    say_repeated(order, rates)
+    cost_table(bill, rates)
+    at_list = quantities.exact_money(listed)
+    if at_list != quantities.exact_money(bill.dollars):
+        say(f"measured are the times of the answers so far; at {terms.prices} prices: {at_list}")
     if (table["kind"] == "search").any():
         if order.scores is None:
             say("without --scores images are searched in random order, which takes more looks and "

@@ -368,7 +368,7 @@ def _print_order(project: Project, order: Order, bill: Cost, files: list[str]) -
         if (over := most.dollars - project.budget) >= 0.005:
             say(f"warning: that is {exact_money(over)} over the budget"
                 f"{_within(project, order, bill.dollars / most.dollars)}")  # fmt: skip
-    say_repeated(order)
+    say_repeated(order, project.price_list)
     _print_possible(project, order)
     say_open(OrderState.of(order))
     if page.named(order.round_folder):

@@ -402,6 +402,6 @@ def _next(state: OrderState) -> str:
             return train
         further += ["--images", str(min(2 * before, N))]
     else:
-        last = simkit.cost(order.effort(order.rounds[-1].table), order.settings.prices).dollars
+        last = simkit.cost(order.effort(order.rounds[-1].table), state.rates()).dollars
         further += ["--budget", f"{max(last, 0.01):.2f}"]
     return f"{train}\nor order as much again: {join([*further, *shared])}"

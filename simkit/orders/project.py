@@ -708,8 +708,7 @@ def _left_to_search(state: OrderState, plan: dict[str, Any]) -> float:
     name = last.settings.parsed_scheme.name
     planned = [float(part["dollars"]) for part in parts if make(str(part["scheme"])).name == name]
     rows = state.received[state.received["round"].isin(rounds)]
-    rates = (state.prices() or price_list(last.settings.prices)).once_set_up()
-    return sum(planned[:1]) - cost(effort_of(rows, order.shape, 1), rates).dollars
+    return sum(planned[:1]) - cost(effort_of(rows, order.shape, 1), state.rates()).dollars
 
 
 def _purchase(

@@ -201,8 +201,7 @@ class ProjectScores:
             questions = order.ask(settings, self.state.joined).questions
         effort = effort_of(questions, order.shape, settings.answers)
         times = left / images
-        prices = self.state.prices() or self.project.price_list
-        bill = cost(effort, prices.once_set_up())
+        bill = cost(effort, self.state.rates())
         return Purchase(scheme, labels, round(times * len(questions)), times * bill.dollars)
 
     def to_json(self) -> dict[str, Any]:

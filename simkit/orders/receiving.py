@@ -36,7 +36,7 @@ from simkit.labels.names import note_same, person, plain
 from simkit.labels.partial import PartialLabels
 from simkit.orders import project_state, side_tables
 from simkit.orders.answer_tables import DAY, FASTEST, RAW, standard, standard_names
-from simkit.orders.order import LABELS, NOTHING, Order, effort_of
+from simkit.orders.order import LABELS, NOTHING, Order, RoundSettings, effort_of
 from simkit.orders.order_crowd import END, NO, UNSURE, YES, JoinedAnswers
 from simkit.orders.sheet import listed as with_names
 
@@ -570,7 +570,7 @@ class OrderState:
         )
         chance = Chance.seeded(self.order.settings.seed).of("again", len(self.order.rounds))
         order = np.lexsort((chance(table["image"].to_numpy()), ~table["doubt"]))
-        return table.iloc[order].drop(columns="doubt")
+        return shown_alone(table.iloc[order].drop(columns="doubt"), self.order)
 
     @cached_property
     def _decided(self) -> pd.DataFrame:
@@ -802,8 +802,8 @@ class OrderState:
         timed = rows.index.intersection(self._worked.index)
         timed = timed[~rows["kind"][timed].isin(_in_dollars(listed)) & (listed.wage is not None)]
         hourly = float(self._worked[timed].sum()) * (listed.wage or 0) / 3600
-        rest, rates = rows.drop(timed), (self.prices() or listed).once_set_up()
-        return hourly + cost(effort_of(rest, self.order.shape, 1), rates).dollars
+        effort = effort_of(rows.drop(timed), self.order.shape, 1)
+        return hourly + cost(effort, self.rates()).dollars
 
     @cached_property
     def untimed(self) -> pd.DataFrame:
@@ -812,13 +812,22 @@ class OrderState:
         priced = _in_dollars(price_list(self.order.settings.prices))
         return self.received[~timed & ~self.received["kind"].isin(priced)]
 
-    def prices(self) -> Prices | None:
-        """The price list of the order with the measured times; None without any.
+    def rates(self, settings: RoundSettings | None = None) -> Prices:
+        """The prices of further questions: by the measured times, or by the list without any.
+
+        settings: those of a further round, which may name another price list.
+        """
+        settings = settings or self.order.settings
+        return (self.prices(settings.prices) or self.order.prices_of(settings)).once_set_up()
+
+    def prices(self, name: str = "") -> Prices | None:
+        """The price list of the order, or the one of this name, with the measured times; None
+        without any.
 
         Kinds of questions that were not asked take longer, or less long, by the same factor. Times
         that give no price list are noted in a warning, and None is returned.
         """
-        listed = price_list(self.order.settings.prices)
+        listed = price_list(name or self.order.settings.prices)
         if not len(self.seconds) or listed.wage is None:
             return None
         counts, rates = self._times.groupby("kind").size(), dict(listed.rates)
@@ -860,6 +869,14 @@ class OrderState:
             if END not in given and answer not in given:
                 given.append(answer)
         return {image: tuple(classes) for image, classes in named.items()}
+
+
+def shown_alone(questions: pd.DataFrame, order: Order) -> pd.DataFrame:
+    """The questions with kind verify where they are about a single class of an image: it takes
+    longer than one of all classes that are shown at once."""
+    single = questions.groupby("image")["class"].transform("nunique") == 1
+    swept = (questions["kind"] == "sweep") & single & (order.shape[1] > 1)
+    return questions.assign(kind=questions["kind"].mask(swept, "verify"))
 
 
 def _in_dollars(listed: Prices) -> list[str]:

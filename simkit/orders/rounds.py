@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from simkit.annotate import schemes
 from simkit.annotate.budget import Ladder, largest_affordable
-from simkit.annotate.prices import cost
+from simkit.annotate.prices import Prices, cost
 from simkit.annotate.simulate import how_many
 from simkit.chance import Chance
 from simkit.data import Dataset, Pictures
@@ -44,6 +44,7 @@ def round_of(
     joined: JoinedAnswers = JoinedAnswers(),
     *,
     budget: float | None = None,
+    prices: Prices | None = None,
     largest: bool = False,
     answers: PartialLabels | None = None,
     opened: pd.DataFrame | None = None,
@@ -63,6 +64,8 @@ def round_of(
     budget : float, optional
         Dollars for this round, gold questions included. The first questions that it pays for are
         listed.
+    prices : Prices, optional
+        Of the questions, for `budget`, as `OrderState.rates`; by default the list of the settings.
     largest : bool, default False
         Replace the scheme's amount, or the number of images if the scheme has no amount, by the
         largest one that the budget pays for.
@@ -93,8 +96,9 @@ def round_of(
             f"all {len(joined.places):,} questions are answered; nothing is left to order, but "
             f"other people may answer them again: --answers {settings.answers + 2}"
         )
+    prices = prices or order.prices_of(settings)
     if budget is not None and largest:
-        settings = _bought(settings, order, joined, budget, opened)
+        settings = _bought(settings, order, joined, budget, prices=prices, opened=opened)
         budget = None
     asked = order.ask(settings, joined)
     new = in_turn(_not_open(asked.questions, opened)) if again is None else again
@@ -109,14 +113,13 @@ def round_of(
             + (f", or ask again with --answers {settings.answers + 2}" if order.rounds else "")
         )
     if budget is not None:
-        listed = order.prices_of(settings)
         listed_only = again is not None or only is not None  # a list keeps its own order
         if not listed_only:
             questions = _drawn(questions, settings)
 
         def spent(count: int) -> float:
             effort = _effort(questions.head(count), settings, order, asked.labels)
-            return cost(effort, listed).dollars
+            return cost(effort, prices).dollars
 
         paid = bisect_right(range(1, len(questions) + 1), budget, key=spent)
         if not paid:
@@ -214,6 +217,8 @@ def _bought(
     order: Order,
     joined: JoinedAnswers,
     budget: float,
+    *,
+    prices: Prices,
     opened: pd.DataFrame,
 ) -> RoundSettings:
     """The settings with the largest amount that the budget pays for."""
@@ -231,7 +236,7 @@ def _bought(
         return _effort(questions, settings, order, asked.labels)
 
     N, L = how_many(settings.images, len(order.images)), len(settings.classes)
-    ladder = Ladder.of(annotate, (N, L), settings.parsed_scheme, order.prices_of(settings))
+    ladder = Ladder.of(annotate, (N, L), settings.parsed_scheme, prices)
     trial, _ = largest_affordable(ladder, budget)
     return dataclasses.replace(settings, scheme=schemes.spell(trial.scheme), images=trial.images)
 

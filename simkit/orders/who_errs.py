@@ -12,12 +12,12 @@ import pandas as pd
 
 from simkit.annotate import peers
 from simkit.annotate.peers import Contradiction, worse_than_others
-from simkit.annotate.prices import Prices, cost
+from simkit.annotate.prices import cost
 from simkit.annotate.votes import NO, YES
 from simkit.labels.effort import Effort
 from simkit.orders.annotators import further_people, in_place_of_new, whole_parts
 from simkit.orders.order import RoundSettings, effort_of
-from simkit.orders.receiving import OrderState
+from simkit.orders.receiving import OrderState, shown_alone
 from simkit.orders.rounds import REPEATED, round_of
 from simkit.quantities import exact_money
 
@@ -99,14 +99,14 @@ def price_again(
 ) -> str:
     """What so many more answers to each of these questions of an order cost, by the measured times
     if there are any."""
-    # One class alone takes longer than one of all classes of an image.
-    each = questions.groupby("image")["class"].transform("nunique")
-    whole = each == state.order.table.groupby("image")["class"].nunique()[questions["image"]].array
-    kind = questions["kind"].mask((questions["kind"] == "sweep") & ~whole, "verify")
-    rates = state.prices()
-    effort = effort_of(questions.assign(kind=kind), state.order.shape, answers)
-    dollars = cost(effort, (rates or _listed(state)).once_set_up()).dollars
-    return f"about {exact_money(dollars)}{' by measured times' * (rates is not None)}"
+    effort = effort_of(shown_alone(questions, state.order), state.order.shape, answers)
+    return f"about {exact_money(cost(effort, state.rates()).dollars)} {by_which(state)}"
+
+
+def by_which(state: OrderState) -> str:
+    """What `OrderState.rates` counts by, in words."""
+    measured = state.prices() is not None
+    return "by measured times" if measured else f"at {state.order.settings.prices} prices"
 
 
 def _about(c: int | None, classes: tuple[str, ...]) -> str:
@@ -197,13 +197,10 @@ def third_answers(state: OrderState) -> str:
     if not len(state.ties):
         waits = f"{text};\nthe further answers that are still open can"
         return waits if len(state.of_others) else ""
-    order, ties, rates = state.order, state.ties, state.prices()
+    order, ties = state.order, state.ties
     budget = price_of(state, ties.head(DISPUTED))
     number, effort = _asked(state, ties, budget)
-    price = exact_money(cost(effort, _listed(state)).dollars)
-    if rates is not None:
-        timed = exact_money(cost(effort, rates.once_set_up()).dollars)
-        price += f" by the price list, {timed} by measured times" * (timed != price)
+    price = f"{exact_money(cost(effort, state.rates()).dollars)} {by_which(state)}"
     words = ["simkit", "order", "--next", str(order.folder), "--ties", "--budget", f"{budget:.2f}"]
     words += ["--gold", "0"] * bool(order.settings.gold)
     words += further_people(state)
@@ -215,21 +212,18 @@ def _terms(state: OrderState) -> RoundSettings:
     return replace(state.order.settings, repeat=0.0, gold=0.0)
 
 
-def _listed(state: OrderState) -> Prices:
-    return state.order.prices_of(_terms(state))
-
-
 def _asked(state: OrderState, again: pd.DataFrame, budget: float | None) -> tuple[int, Effort]:
     """The number of these questions that a budget pays for, and their effort."""
     order = state.order
-    part = round_of(_terms(state), order, state.joined, again=again, budget=budget)
+    part = round_of(_terms(state), order, state.joined, again=again, budget=budget,
+                    prices=state.rates())  # fmt: skip
     return len(part.table), replace(order, rounds=(*order.rounds, part)).effort(part.table)
 
 
 def price_of(state: OrderState, again: pd.DataFrame) -> float:
     """The dollars, in whole cents, that it costs to ask these questions again."""
     _, effort = _asked(state, again, None)
-    return math.ceil(100 * cost(effort, _listed(state)).dollars - 1e-6) / 100
+    return math.ceil(100 * cost(effort, state.rates()).dollars - 1e-6) / 100
 
 
 def errors_line(state: OrderState) -> str:

@@ -528,17 +528,15 @@ def test_only_the_first_round_pays_the_set_up(tmp_path, capsys):
         answers = rows(order, TRUTH, worker=worker).assign(answer=said, seconds=1.5)
         answers.to_csv(tmp_path / "answers.csv", index=False)
         assert code(["receive", str(order.folder), str(tmp_path / "answers.csv")]) == 0
-    wage, one = prices(str(listed)).wage, "by the price list, "
-    out = capsys.readouterr().out
-    number, price, timed, command = re.findall(
-        rf"answers to (\d+) of them can \(\$(\S+) {one}\$(\S+) by measured times\):\s+simkit (.*)",
-        out,
+    wage = prices(str(listed)).wage
+    number, timed, command = re.findall(
+        r"answers to (\d+) of them can \(\$(\S+) by measured times\):\s+simkit (.*)",
+        capsys.readouterr().out,
     )[-1]
     assert float(timed) == pytest.approx(int(number) * 1.5 * wage / 3600, abs=0.006)
     assert code([*shlex.split(command), "--to", "csv"]) == 0
     out = capsys.readouterr().out
-    assert "set-up" not in out and re.search(rf"total .* {price}\n", out)
-    assert f"measured times of the answers so far: ${timed}," in out
+    assert "set-up" not in out and re.search(rf"total .* {timed}\n", out)
     assert len(Order.read(order.folder).rounds[1].table) == int(number)
 
 
@@ -560,7 +558,7 @@ def test_where_two_differ_a_third_person_tells_who_errs(tmp_path, capsys):
     total = len(order.table)
     assert f"ann and ben differ on {missed} of {total:,} questions with two answers, and " in out
     (number, price, command) = re.findall(
-        r"a third person's answers to (\d+) of them can \((\S+) by the price.*\); put a name in "
+        r"a third person's answers to (\d+) of them can \((\S+) by measured times\); put a name in "
         r"place of NEW:\n  simkit (.*) --annotators NEW\n",
         out,
     )[0]
@@ -578,7 +576,7 @@ def test_where_two_differ_a_third_person_tells_who_errs(tmp_path, capsys):
     assert code([*shlex.split(command), "--annotators", "zoe", "--to", "csv"]) == 0
     order = Order.read(folder)
     asked = order.rounds[1].table
-    assert len(asked) == int(number) >= 40
+    assert len(asked) == int(number) >= 38  # 40, without an image in part
     out = capsys.readouterr().out
     (total,) = re.findall(r"total .* ([\d.]+)", out)
     assert f"${total}" == price

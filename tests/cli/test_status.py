@@ -74,6 +74,25 @@ def test_spent_is_the_price_of_the_answers(shell, project) -> None:
     assert f"${expected * 36 * 2 * 15 / 3600:.2f} of $50 " in shell("status", "project").out
 
 
+def test_a_budget_is_kept_by_the_rule_of_status(shell, project) -> None:
+    """At the measured times: twice as long here as the price list says."""
+    first = answers("ann.jsonl", project)
+    first.write_text(first.read_text().replace('"seconds": 6.0', '"seconds": 18.0'))
+    assert shell("receive", "project", first).code == 0
+    before = shell("status", "project", "--json").json
+    assert before["spent"] == 0.9 > 2 * before["spent_by_prices"]  # 36 x 6 s at $15 an hour
+    words = "order --next project/order1 --answers 2 --to csv --json --budget"
+    facts = shell(words, 0.33).json
+    assert facts["dollars"] == pytest.approx(0.325)  # 13 questions
+    assert facts["dollars_by_prices"] < 0.5 * facts["dollars"]
+    again = Order.read("project/order1")
+    rows = again.rounds[1].table.assign(worker="ben", answer="no", seconds=6.0)
+    rows[["question", "worker", "answer", "seconds"]].to_csv("ben.csv", index=False)
+    assert shell("receive", "project", "ben.csv").code == 0
+    spent = shell("status", "project", "--json").json["spent"] - before["spent"]
+    assert 0.3 < spent <= 0.33
+
+
 @pytest.mark.parametrize("project", [24, 3], indirect=True)  # 3: too few for test images
 def test_the_next_command_runs_as_printed(shell, project) -> None:
     done = shell("receive", "project", answers("all.jsonl", project))

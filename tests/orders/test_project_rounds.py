@@ -328,7 +328,7 @@ def test_the_bills_of_plan_order_and_status_agree(project) -> None:
     assert paid == pytest.approx([before, tests, part["dollars"]], abs=0.006)
     assert sum(paid[1:]) + plan["left"] == pytest.approx(plan["budget"], abs=0.01)
     words = ("order", "--next", "project/order1", "--plan", "project/plan.json", "--to", "csv")
-    (printed,) = re.findall(r"answers so far: \$([\d.]+)", project(*words).out)
+    (printed,) = re.findall(r"\ntotal .* ([\d.]+)\n", project(*words).out)
     assert float(printed) == pytest.approx(part["dollars"], abs=0.011)
     assert project("receive", "project", answers(Order.read("project/order1"))).code == 0
     spent = project("status", "project", "--json").json["spent"]
