@@ -12,7 +12,7 @@ import click
 import simkit
 from simkit.cli import options
 from simkit.cli.output import print_json, progress, say, width, write_page
-from simkit.errors import BadInput
+from simkit.errors import BadInput, located
 from simkit.files import spare, whole
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @click.command(
     epilog="\b\nExample: simkit predict model --data folder:photos --out scores.csv\n"
-    "Tags:    simkit predict model --data folder:photos --tags tags.csv\n"
+    "Tags:    simkit predict model --data folder:photos --tags tags.csv --labels labels.parquet\n"
     "Labels:  simkit predict model --data folder:new,labels=new.csv --report model.html"
 )
 @click.argument("model", type=options.FILE)
@@ -42,6 +42,7 @@ def command(
     features: tuple[str, ...] = (),
     out: Path = Path("scores.csv"),
     tags: Path | None = None,
+    labels: tuple[Path, ...] = (),
     backbone: str | None = None,
     weights: str | None,
     details: bool = False,
@@ -69,8 +70,10 @@ def command(
     out : TABLE
         The table, .csv or .parquet.
     tags : TABLE
-        Also write a table of decisions at the model's thresholds: 1, 0, or empty for classes
-        without a threshold.
+        Also write a table with a row for each image and class: the tag (1, 0, or empty for classes
+        without a threshold), its source (people or model), and the label and the decision of both.
+    labels : LABELS
+        With --tags: labels by people, which prevail over the decisions of the model.
     backbone
         Network for the features. [default: that of the training]
     details
@@ -87,12 +90,14 @@ def command(
     from simkit.orders import project_state
     from simkit.study.evaluation import check_labelled, predictions, splits_to_score
 
+    options.needs({"--labels": labels}, "--tags", tags)
+    people = [simkit.formats.for_path(file).read(file) for file in labels]
     for table in filter(None, (out, tags)):
         spare(table, *originals(data_spec))
     network, files = options.network(backbone, weights), dict(options.features(features))
     data_spec, reason = _unlabelled(data_spec) if split is None else (data_spec, "")
     data, trained = simkit.data.open(data_spec), simkit.Trained.load(model, backbone=network)
-    if tags is not None and not trained.thresholds:
+    if tags is not None and not trained.thresholds and not people:
         raise BadInput(f"--tags: the model has no thresholds; {SETS_THRESHOLDS}")
     splits = splits_to_score(data, split, files)
     if report is not None:
@@ -106,15 +111,20 @@ def command(
         if report is not None:
             raise made
         made, reason = None, f"not evaluated: {made}"
-    _write(scores, out)
-    if tags is not None:
-        _write(tags_of(trained, scores), tags)
+    with located("--labels"):
+        tagged = None if tags is None else tags_of(trained, scores, people)
+    _write(scores.reset_index(), out)
+    if tagged is not None and tags is not None:
+        _write(tagged, tags)
     project_state.record(out.absolute().parent, made=out)
     N, L = scores.shape
     facts = {"file": str(out), "images": N, "classes": L}
-    facts |= {"tags": str(tags)} if tags is not None else {}
+    if tagged is not None:
+        facts |= {"tags": str(tags), "tags_by": tagged["source"].value_counts().to_dict()}
     print_json(facts | ({"evaluation": made.to_json()} if made else {}))
     say(f"wrote {out} ({N:,} images, {L:,} classes)")
+    if tagged is not None:
+        say(f"wrote {tags}: {_sources(tagged)}")
     if trained.thresholds:
         _say_tags(trained, tags, quote(str(model)))
     say(made.text(width=width(), details=details) if made else reason, nl=bool(made or reason))
@@ -152,20 +162,36 @@ def _evaluated(
         return error
 
 
+def _sources(tags: pd.DataFrame) -> str:
+    """How many of the tags come from people and from the model, and where these differ."""
+    source, both = tags["source"], tags[["people", "model"]].dropna()
+    parts = (
+        [f"{(source == 'people').sum():,} tags by people"] if tags["people"].notna().any() else []
+    )
+    parts.append(f"{(source == 'model').sum():,} by the model")
+    if none := int(source.isna().sum()):
+        parts.append(f"{none:,} without a tag")
+    text = f"{len(tags):,} rows (image and class): {', '.join(parts)}"
+    if len(both):
+        differ = int((both["people"] != both["model"]).sum())
+        text += (f"; where both exist, they differ in {differ:,} of {len(both):,}, and people "
+                 "prevail")  # fmt: skip
+    return text
+
+
 def _say_tags(trained: simkit.Trained, tags: Path | None, model: str) -> None:
-    """What the tags are, or how to get them, and the classes without any."""
+    """How to get the tags of the model, its thresholds, and the classes without any."""
     from simkit.learn.trained import untagged
 
-    made = "to write tags, add --tags tags.csv" if tags is None else f"wrote {tags}"
+    asked = "to write tags, add --tags tags.csv" if tags is None else "tags of the model"
     none = [name for name, one in zip(trained.classes, trained.thresholds, strict=True)
             if isnan(one)]  # fmt: skip
-    say(f"{made}: 1 from the threshold of a class on, which simkit show {model} prints")
+    say(f"{asked}: 1 from the threshold of a class on, which simkit show {model} prints")
     if none:
         say(untagged(none, trained.tag_precision, trained.thresholds_how))
 
 
-def _write(scores: pd.DataFrame, out: Path) -> None:
-    table = scores.reset_index()
+def _write(table: pd.DataFrame, out: Path) -> None:
     with whole(out) as part:
         write = table.to_csv if out.suffix.lower() == ".csv" else table.to_parquet
         write(part, index=False)

@@ -17,7 +17,8 @@ from simkit.data.dataset import WHOLE
 from simkit.embed.decoding import FIT
 from simkit.embed.features import Kind, extract
 from simkit.embed.networks import Backbone
-from simkit.errors import BadInput, note
+from simkit.errors import BadInput, examples, note
+from simkit.labels.partial import PartialLabels
 from simkit.learn.inputs import FeatureInputs, ImageInputs, array_of, sized
 from simkit.learn.trained import Trained, backbone_of
 from simkit.progress import Progress, silent
@@ -190,15 +191,61 @@ def same_fit(settings: Mapping[str, Any], fit: str | None) -> None:
         )
 
 
-def tags_of(model: Trained, scores: pd.DataFrame) -> pd.DataFrame:
-    """Decisions on the scores of `predict` at the model's thresholds.
+def tags_of(
+    model: Trained, scores: pd.DataFrame, people: Sequence[PartialLabels] = ()
+) -> pd.DataFrame:
+    """Tags of images: the labels of people and, without one, the decisions of the model.
 
-    1 where a class is present, 0 where it is not; missing for classes without a threshold, and for
-    images without scores.
+    Parameters
+    ----------
+    model
+        The model with its thresholds, if any.
+    scores
+        (N, L) as `predict` returns them.
+    people
+        Labels by people, of these images and classes by name; the last of several prevails.
+
+    Returns
+    -------
+    pandas.DataFrame
+        N * L rows, image by image: `image`, `class`; `tag`, 1 or 0, and its `source`, "people" or
+        "model"; both are missing without either. `people` and `model` are the label of people and
+        the decision of the model, and `score` is the logit.
+
+    Raises
+    ------
+    BadInput
+        For labels without any of the images or of the classes.
     """
-    limits = np.array(model.thresholds)
-    unsure = np.isnan(limits) | scores.isna().to_numpy()
-    return (scores >= limits).astype("Int8").mask(unsure)
+    import pandas as pd
+
+    (N, L), limits = scores.shape, np.array(model.thresholds or [np.nan] * scores.shape[1])
+    decided = np.where(scores >= limits, 1, -1)
+    decided[np.isnan(limits) | scores.isna().to_numpy()] = 0
+    said = np.zeros((N, L), np.int64)
+    for labels in people:
+        rows = pd.Index(labels.images.astype(str)).get_indexer(scores.index.astype(str))
+        columns = pd.Index(labels.classes).get_indexer(scores.columns)
+        for what, places, names in (
+            ("images", rows, labels.images), ("classes", columns, labels.classes),
+        ):  # fmt: skip
+            if (places < 0).all():
+                raise BadInput(f"the labels have none of the scored {what}, but {examples(names)}; "
+                               "give labels of these images by their names")  # fmt: skip
+        new = labels.codes[rows[rows >= 0]][:, columns[columns >= 0]].toarray()
+        places = np.ix_(rows >= 0, columns >= 0)
+        said[places] = np.where(new, new, said[places])
+    tags, kinds = np.where(said, said, decided), pd.Index(["model", "people"])
+
+    def states(codes: NDArray[np.int64]) -> Any:
+        return pd.Series(codes.ravel() > 0, dtype="Int8").mask(codes.ravel() == 0)
+
+    return pd.DataFrame({
+        "image": np.repeat(scores.index, L), "class": np.tile(scores.columns, N),
+        "tag": states(tags),
+        "source": pd.Series(kinds[(said != 0).astype(int).ravel()]).mask(tags.ravel() == 0),
+        "people": states(said), "model": states(decided), "score": scores.to_numpy().ravel(),
+    })  # fmt: skip
 
 
 def splits_of(data: Dataset, split: str | Sequence[str] | None) -> list[str]:

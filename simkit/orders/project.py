@@ -660,10 +660,9 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
     if MODEL not in current:
         return _training(project, states[-1].order)
     if SCORES not in current:
-        trained = _values(folder / MODEL)
-        tagged = any(one is not None for one in trained.get("thresholds", ()))
-        tags = ["--tags", str(folder / TAGS)] if tagged else []
-        return [*_predict(project, trained, project.data, SCORES), *tags]
+        files = (word for one in states for word in ("--labels", str(one.order.folder / LABELS)))
+        words = _predict(project, _values(folder / MODEL), project.data, SCORES)
+        return [*words, "--tags", str(folder / TAGS), *files]
     return []
 
 

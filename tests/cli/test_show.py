@@ -142,7 +142,18 @@ def test_models_and_their_scores(shell) -> None:
     limit, number = facts["thresholds"][0], facts["thresholds_present"][0]
     assert lines[6].split() == ["zero", f"{limit:.2f}", str(number)]
     assert "thresholds: logit 0, probability 1/2" in shell("show", "plain").out
-    shell("predict", "model", "--data", SMALL, "--split", "test")
+    how = ("predict", "model", "--data", SMALL, "--split")
+    done = shell(*how, "train", "--tags", "tags.csv", "--labels", "full-subset.parquet")
+    table = pd.read_csv("tags.csv")
+    number = (table["source"] == "people").sum()
+    assert number == table["people"].notna().sum() > 0
+    assert (
+        f"wrote tags.csv: {len(table):,} rows (image and class): {number:,} tags by pe" in done.out
+    )
+    differ = (table["people"] != table["model"])[table["people"].notna() & table["model"].notna()]
+    assert f"they differ in {differ.sum():,} of {len(differ):,}, and people prevail" in done.out
+    assert shell(*how, "test", "--labels", "full-subset.parquet").code == 2
+    shell(*how, "test")
     scores = pd.read_csv("scores.csv").set_index("image")
     done = shell("show", "scores.csv")
     low, high = scores.to_numpy().min(), scores.to_numpy().max()

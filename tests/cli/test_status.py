@@ -110,7 +110,9 @@ def test_the_next_command_runs_as_printed(shell, project) -> None:
     file.write_text(text)
     assert code(shlex.split(step)[1:]) == 0
     step = shell("status", "project", "--json").json["next"]
-    assert step == "nothing; the scores of all images are in project/scores.csv"
+    scores, tags = "project/scores.csv", "project/tags.csv"
+    assert step == f"nothing; the scores of all images are in {scores}, their tags in {tags}"
+    assert "people" in {*pd.read_csv("project/tags.csv")["source"]}
     scored = Trained.load("project/model").scored
     last = shell("status", "project").out.splitlines()[-1]
     stated = "no mAP was measured; "

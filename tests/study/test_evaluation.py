@@ -80,10 +80,28 @@ def test_classes_without_a_threshold_get_no_tags_and_are_named(model) -> None:
     )
     assert "such as 0.3" in text
     assert next(line for line in text.splitlines() if line.startswith(HOSTILE)).endswith("no tags")
-    tags = simkit.learn.predict.tags_of(
-        replace(model, **thresholds), pd.DataFrame([[2.5, 9, -1, 0, np.nan]], columns=[*NAMES])
+
+
+def test_labels_of_people_prevail_in_tags_and_both_are_seen(model) -> None:
+    model = replace(model, thresholds=(2.5, np.nan, 0.0, 0.0, 0.0), thresholds_from=7)
+    scores = pd.DataFrame([[2.5, 9, -1, 0, np.nan], [0, 0, 1, -1, 9]], ["p", "q"], [*NAMES])
+    tags = simkit.learn.predict.tags_of(model, scores)
+    assert tags["tag"].tolist() == [1, pd.NA, 0, 1, pd.NA, 0, pd.NA, 1, 0, 1]
+    assert tags["people"].isna().all() and {*tags["source"].dropna()} == {"model"}
+    # Other images and classes do not matter, and neither does the order; 0 is unknown.
+    codes = np.array([[1, 0, -1], [1, 1, 1], [-1, 1, 1]])
+    labels = simkit.PartialLabels.of(codes, np.array([*"qzp"]), (NAMES[1], "yak", NAMES[0]))
+    tags = simkit.learn.predict.tags_of(model, scores, [labels])
+    assert tags["tag"].tolist() == [1, 0, 0, 1, pd.NA, 0, 1, 1, 0, 1]
+    assert [*tags["source"].fillna("")] == (
+        ["people", "people", "model", "model", "", "people", "people", "model", "model", "model"]
     )
-    assert tags.iloc[0].tolist() == [1, pd.NA, 0, 1, pd.NA]
+    assert tags["people"].tolist()[:2] == [1, 0] and tags["model"].tolist()[:2] == [1, pd.NA]
+    assert tags["people"].tolist()[5:7] == [0, 1] and tags["model"].tolist()[5:7] == [0, pd.NA]
+    assert tags[["image", "class", "score"]].iloc[6].tolist() == ["q", NAMES[1], 0.0]
+    other = simkit.PartialLabels.of(codes[:1], np.array(["z"]), [*NAMES[:3]])
+    with pytest.raises(BadInput, match="none of the scored images, but z"):
+        simkit.learn.predict.tags_of(model, scores, [other])
 
 
 def test_the_surest_mistakes_are_known_labels_beyond_the_thresholds(model) -> None:
