@@ -660,9 +660,9 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
     if MODEL not in current:
         return _training(project, states[-1].order)
     if SCORES not in current:
-        files = (word for one in states for word in ("--labels", str(one.order.folder / LABELS)))
+        people = [word for one in states for word in ("--labels", str(one.order.folder / LABELS))]
         words = _predict(project, _values(folder / MODEL), project.data, SCORES)
-        return [*words, "--tags", str(folder / TAGS), *files]
+        return [*words, "--tags", str(folder / TAGS), *people]
     return []
 
 
