@@ -113,20 +113,15 @@ def command(
         made, reason = None, f"not evaluated: {made}"
     with located("--labels"):
         tagged = None if tags is None else tags_of(trained, scores, people)
-    _write(scores.reset_index(), out)
-    if tagged is not None and tags is not None:
-        _write(tagged, tags)
+    for frame, file in ((scores.reset_index(), out), (tagged, tags)):
+        _write(frame, file)
     project_state.record(out.absolute().parent, made=out)
     N, L = scores.shape
     facts = {"file": str(out), "images": N, "classes": L}
-    if tagged is not None:
-        facts |= {"tags": str(tags), "tags_by": tagged["source"].value_counts().to_dict()}
+    facts |= {} if tagged is None else {"tags": str(tags), "tags_by": _by_source(tagged)}
     print_json(facts | ({"evaluation": made.to_json()} if made else {}))
     say(f"wrote {out} ({N:,} images, {L:,} classes)")
-    if tagged is not None:
-        say(f"wrote {tags}: {_sources(tagged)}")
-    if trained.thresholds:
-        _say_tags(trained, tags, quote(str(model)))
+    _say_tags(trained, tags, tagged, quote(str(model)))
     say(made.text(width=width(), details=details) if made else reason, nl=bool(made or reason))
     if made and report is not None:
         write_page(made, report)
@@ -162,28 +157,29 @@ def _evaluated(
         return error
 
 
-def _sources(tags: pd.DataFrame) -> str:
-    """How many of the tags come from people and from the model, and where these differ."""
-    source, both = tags["source"], tags[["people", "model"]].dropna()
-    parts = (
-        [f"{(source == 'people').sum():,} tags by people"] if tags["people"].notna().any() else []
-    )
-    parts.append(f"{(source == 'model').sum():,} by the model")
-    if none := int(source.isna().sum()):
-        parts.append(f"{none:,} without a tag")
-    text = f"{len(tags):,} rows (image and class): {', '.join(parts)}"
-    if len(both):
-        differ = int((both["people"] != both["model"]).sum())
-        text += (f"; where both exist, they differ in {differ:,} of {len(both):,}, and people "
-                 "prevail")  # fmt: skip
-    return text
+def _by_source(tags: pd.DataFrame) -> dict[str, int]:
+    """Numbers of tags by their source."""
+    return {name: int((tags["source"] == name).sum()) for name in ("people", "model")}
 
 
-def _say_tags(trained: simkit.Trained, tags: Path | None, model: str) -> None:
-    """How to get the tags of the model, its thresholds, and the classes without any."""
+def _say_tags(
+    trained: simkit.Trained, file: Path | None, tags: pd.DataFrame | None, model: str
+) -> None:
+    """Whom the tags come from, or how to get tags, and the classes without a threshold."""
     from simkit.learn.trained import untagged
 
-    asked = "to write tags, add --tags tags.csv" if tags is None else "tags of the model"
+    asked = "to write tags, add --tags tags.csv"
+    if tags is not None:
+        number, both = _by_source(tags), tags[["people", "model"]].dropna()
+        asked = "tags of the model"
+        say(f"wrote {file}: {len(tags):,} rows (image and class), {number['people']:,} tags by "
+            f"people, {number['model']:,} by the model, {tags['source'].isna().sum():,} without a "
+            "tag")  # fmt: skip
+        if len(both):
+            differ = (both["people"] != both["model"]).sum()
+            say(f"people prevail over the model, which differs in {differ:,} of {len(both):,} tags")
+    if not trained.thresholds:
+        return
     none = [name for name, one in zip(trained.classes, trained.thresholds, strict=True)
             if isnan(one)]  # fmt: skip
     say(f"{asked}: 1 from the threshold of a class on, which simkit show {model} prints")
@@ -191,7 +187,9 @@ def _say_tags(trained: simkit.Trained, tags: Path | None, model: str) -> None:
         say(untagged(none, trained.tag_precision, trained.thresholds_how))
 
 
-def _write(table: pd.DataFrame, out: Path) -> None:
+def _write(table: pd.DataFrame | None, out: Path | None) -> None:
+    if table is None or out is None:
+        return
     with whole(out) as part:
         write = table.to_csv if out.suffix.lower() == ".csv" else table.to_parquet
         write(part, index=False)
