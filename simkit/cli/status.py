@@ -13,7 +13,7 @@ from simkit.cli import options
 from simkit.cli.order import say_open
 from simkit.cli.output import print_json, say, table
 from simkit.cli.receive import say_errors
-from simkit.quantities import exact_money
+from simkit.quantities import exact_money, numbered
 
 if TYPE_CHECKING:
     from simkit.orders.project import Project
@@ -46,7 +46,7 @@ def command(folder: Path) -> None:
     states = project.states
     by_prices, by_times = (spent(project, states, measured=measured) for measured in (False, True))
     rows = _rounds(states, spent_by_round(project, states))
-    step, model = next_step(project, states), model_of(project, states[-1].order)
+    step, model = next_step(project, states), model_of(project, states)
     plan = plan_of(project, states[-1].order)
     scores = ProjectScores.of(project, states[0])
     print_json({
@@ -106,6 +106,7 @@ def _say_results(
 ) -> None:  # fmt: skip
     """Print the plan, the next command, and the model with its tags."""
     from simkit.orders.project import spent
+    from simkit.orders.who_errs import by_which
 
     errors = project.test_errors(states)
     money = project.budget - spent(project, states, measured=True)
@@ -119,24 +120,29 @@ def _say_results(
             scored += "; of one training, while the plan is fitted to all those of the comparison"
         say(f"model: {scored}; on new labelled images: {model['evaluate']}")
     if model and model["tags"]:
-        say(_tags(model["tags"], project.prices, money))
+        say(_tags(model["tags"], by_which(states[-1]), money))
 
 
-def _tags(tags: dict[str, Any], prices: str, money: float) -> str:
-    """How many classes a model tags and, if some are left, what would help and its price."""
+def _tags(tags: dict[str, Any], how: str, money: float) -> str:
+    """How many classes a model tags and, if some are left, what would help and its price.
+
+    how: what the price counts by.
+    """
     text = f"tags: {tags['classes']} of {tags['of']} classes at {tags['precision']:.0%} precision"
-    if tags["classes"] == tags["of"] or "twice" not in tags:
+    if tags["classes"] == tags["of"] or not (tags["lower"] or tags["more"]):
         return text
-    dollars = tags["twice_dollars"]
-    paid = "within" if dollars <= money else "above"
     lower = ", ".join(f"{n} at {at}" for at, n in tags["lower"].items())
     lower = f"; trained with a lower --tag-precision: {lower}" if lower else ""
-    return (
-        f"{text}{lower}; with complete labels of {tags['images']:,} more training images, if their "
-        f"tags are right as often: {tags['twice']} ({exact_money(dollars)} at {prices} prices, "
-        f"{paid} the {exact_money(max(money, 0.0))} left)"
-        + (f"; to tag more: {tags['train']}" if tags["train"] else "")
-    )
+    left = f"{numbered(tags['left'], 'image')} that no order asks about"
+    more = (f"what further labels give is unknown: {left}, and {tags['least']:,} are the fewest for "
+            "which their tags were computed")  # fmt: skip
+    if tags["more"] is not None:
+        paid = "within" if tags["dollars"] <= money else "above"
+        more = (f"with complete labels of {tags['images']:,} more training images, of the {left}, "
+                f"if their tags are right as often: {tags['more']} ({exact_money(tags['dollars'])} "
+                f"{how}, {paid} the {exact_money(max(money, 0.0))} left)")  # fmt: skip
+    train = f"; to tag more: {tags['train']}" if tags["train"] else ""
+    return f"{text}{lower}; {more}{train}"
 
 
 def _account(plan: dict[str, Any], model: dict[str, Any]) -> str:

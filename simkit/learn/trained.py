@@ -118,8 +118,8 @@ class Trained:
         Only thresholds with this precision at least, with 95 % confidence for each class by tests
         on these images, were considered; 0: all.
     tag_options
-        How many classes would get tags: `lower`, by a lower tag precision, and `twice`, with twice
-        as many such images; empty if all classes get tags.
+        How many classes would get tags: `lower`, by a lower tag precision, and `more`, with so many
+        more such images, from 25% to 100%; empty if all classes get tags.
     thresholds_present
         (L,) number of these images that show each class.
     scored

@@ -533,28 +533,42 @@ def next_step(project: Project, states: Sequence[OrderState]) -> str:
     return f"{remark}: {text}" if remark else text
 
 
-def model_of(project: Project, order: Order) -> dict[str, Any]:
+def model_of(project: Project, states: Sequence[OrderState]) -> dict[str, Any]:
     """The model of the project: `scored` by its training, the command that evaluates it on new
     labelled images, whether it is `current`, and its `tags` with what more of them would take:
-    `train` has the highest lower tag precision that tags more classes. Empty without a model."""
+    `train` has the highest lower tag precision that tags more classes, and `images` of those that
+    are `left` would tag `more` classes, for `dollars`. Empty without a model."""
     if not (model := _values(project.folder / MODEL)):
         return {}
     words = [*_predict(project, model, "folder:NEW,labels=NEW.csv", "new_scores.csv"), "--report"]
     command = " ".join(map(quote, ["simkit", *words, str(project.folder / "model.html")]))
     limits = model.get("thresholds", [])
-    images, names = model.get("thresholds_from", 0), len(project.classes)
     tagged, options = sum(one is not None for one in limits), model.get("tag_options", {})
+    # Models of earlier versions have the number for twice as many images alone.
+    more = options.get("more", {"100%": options["twice"]} if "twice" in options else {})
+    numbers = {int(model["thresholds_from"] * float(of[:-1]) / 100): n for of, n in more.items()}
+    left = _not_asked(states)
+    images = max((number for number in numbers if 0 < number <= left), default=0)
+    prices = dataclasses.replace(states[-1].rates(), workers=project.answers)
     lower = next((at for at, n in options.get("lower", {}).items() if n > tagged), None)
-    train = _training(project, order, precision=lower) if lower else []
+    train = _training(project, states[-1].order, precision=lower) if lower else []
     tags = {
-        "classes": tagged, "of": len(limits), "images": images,
-        "precision": model.get("tag_precision", 0.0), **options,
-        "twice_dollars": round(complete_cost(images, names, project.price_list).dollars, 2),
+        "classes": tagged, "of": len(limits), "precision": model.get("tag_precision", 0.0),
+        "lower": options.get("lower", {}), "images": images, "left": left,
+        "least": min(numbers, default=0), "more": numbers.get(images),
+        "dollars": round(complete_cost(images, len(project.classes), prices).dollars, 2),
         "train": " ".join(map(quote, ["simkit", *train])) if lower else "",
     }  # fmt: skip
     current = MODEL in record(project.folder)
     return {"scored": model.get("scored", {}), "evaluate": command, "current": current,
             "tags": tags if limits else {}}  # fmt: skip
+
+
+def _not_asked(states: Sequence[OrderState]) -> int:
+    """The number of images about which no order of a project asks."""
+    orders = [state.order for state in states]
+    asked = {str(one.images[row]) for one in orders for row in one.table["image"].unique()}
+    return sum(str(image) not in asked for image in orders[0].images)
 
 
 def plan_of(project: Project, order: Order) -> dict[str, Any]:

@@ -512,16 +512,18 @@ def _with_thresholds(
 
 
 def _tag_options(scored: Scored, precision: float) -> dict[str, Any]:
-    """`Trained.tag_options`; of twice as many images, the shares of right tags stay the same."""
+    """`Trained.tag_options`; of more images, the shares of right tags stay about the same."""
     tables = scored.scores, scored.present, scored.known
 
-    def tagged(at: float, times: int) -> int:
-        images = np.tile(np.arange(scored.scores.shape[0]), times)
+    def tagged(at: float, quarters: int = 0) -> int:
+        images = np.arange(scored.scores.shape[0])
+        images = np.append(images, images[images % 4 < quarters])
         some = (None if one is None else one[images] for one in tables)
         return int(np.isfinite(metrics.f1_thresholds(*some, precision=at)).sum())
 
-    lower = {f"{at:.0%}": tagged(at, 1) for at in LOWER if at < precision}
-    return {"lower": lower, "twice": tagged(precision, 2)}
+    lower = {f"{at:.0%}": tagged(at) for at in LOWER if at < precision}
+    more = {f"{quarters / 4:.0%}": tagged(precision, quarters) for quarters in range(1, 5)}
+    return {"lower": lower, "more": more}
 
 
 def _with_data(trained: Trained, run: Training, rows: NDArray[np.int64]) -> Trained:
