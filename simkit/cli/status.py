@@ -134,8 +134,8 @@ def _tags(tags: dict[str, Any], how: str, money: float) -> str:
     lower = ", ".join(f"{n} at {at}" for at, n in tags["lower"].items())
     lower = f"; trained with a lower --tag-precision: {lower}" if lower else ""
     left = f"{numbered(tags['left'], 'image')} that no order asks about"
-    more = (f"what further labels give is unknown: {left}, and {tags['least']:,} are the fewest for "
-            "which their tags were computed")  # fmt: skip
+    more = (f"what further labels give is unknown: {left}, and {tags['least']:,} are the fewest "
+            "for which their tags were computed")  # fmt: skip
     if tags["more"] is not None:
         paid = "within" if tags["dollars"] <= money else "above"
         more = (f"with complete labels of {tags['images']:,} more training images, of the {left}, "

@@ -151,8 +151,8 @@ def test_the_printed_training_chooses_thresholds(shell, project) -> None:
         assert none and said.split(", ") == none
     last = shell("status", "project").out.splitlines()[-1]
     lower = "; trained with a lower --tag-precision: 0 at 40%, 0 at 30%, 0 at 20%; what further "
-    more = ("labels give is unknown: 0 images that no order asks about, and 4 are the fewest for which "
-            "their tags were computed")  # fmt: skip
+    more = ("labels give is unknown: 0 images that no order asks about, and 4 are the fewest for "
+            "which their tags were computed")  # fmt: skip
     assert last == f"tags: 0 of 3 classes at 50% precision{lower}{more}"
     tags = shell("status", "project", "--json").json["model"]["tags"]
     assert "to tag more" not in last and tags["train"] == ""  # no lower precision tags more
