@@ -166,11 +166,11 @@ def command(request: Options) -> None:
         only = sheet.pairs(request.only, order.images, terms.classes, names)
     N = len(order.images) - len(order.left_out(terms))
     if terms.images > N:
-        new = " that no round has asked about" if terms.test else ""
-        mend = "" if terms.test else f"plan again with --images {N}, or "
-        mend += "order at most as many" if N else "ask again about the others, with --answers"
+        mend = f"give --images {N} or fewer" if N else "ask again about the others, with --answers"
+        mend = mend.replace("--images", "--test") if terms.test else mend
         raise BadInput(
-            f"the order is for {terms.images:,} images, but there are {N:,}{new}; {mend}"
+            f"the order is for {terms.images:,} images, and {N:,} of the {len(order.images):,} can "
+            f"be asked about: without {_left_out(order, terms)}; {mend}"
         )
     known, file = None, request.known_file
     if file is not None:
@@ -205,6 +205,14 @@ def command(request: Options) -> None:
     files = write_round(order, forms, request.image_root, labels, request.instructions_file,
                         annotators=people)  # fmt: skip
     _print(order, bill, files, rates, listed=at_list.dollars, only=request.only)
+
+
+def _left_out(order: Order, terms: RoundSettings) -> str:
+    """Which images a round of these terms leaves out, in words."""
+    if terms.test:
+        return "those that a round has asked about"
+    tests = f"{quantities.numbered(len(order.test_images), 'image')} for testing"
+    return f"those of the first round, complete ones, and {tests}" if terms.others else tests
 
 
 def _export(request: Options) -> None:

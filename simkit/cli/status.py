@@ -35,6 +35,7 @@ def command(folder: Path) -> None:
         Project,
         model_of,
         next_step,
+        not_asked,
         plan_of,
         spent,
         spent_by_round,
@@ -58,7 +59,10 @@ def command(folder: Path) -> None:
         "scores": None if scores is None else scores.to_json(),
     })
     images = len(states[0].order.images)
-    say(f"{project.data}: {images:,} images to label, {len(project.classes)} classes")
+    asked = images - not_asked(states)
+    tests = numbered(len(states[0].order.test_images), "image")
+    say(f"{project.data}: {images:,} images, {len(project.classes)} classes; {asked:,} images are "
+        f"asked about ({tests} only for testing), {images - asked:,} are not")  # fmt: skip
     how = f"at {project.prices} prices"
     if exact_money(by_times) != exact_money(by_prices):  # equal for a list without times
         how = f"by measured times; {exact_money(by_prices)} {how}"

@@ -49,6 +49,8 @@ class Part:
         Who had these questions before; empty for nobody.
     left : bool
         Whether somebody else has taken over the other questions of the part.
+    turn : int
+        How often files of this part were written; a name of a file is used once, as files are sent.
     """
 
     questions: pd.DataFrame
@@ -57,11 +59,17 @@ class Part:
     again: bool = False
     in_place_of: str = ""
     left: bool = False
+    turn: int = 1
 
     @property
     def suffix(self) -> str:
         """The end of the file's name, with the round, as pages of several rounds are mailed."""
-        return self.whose + f"-round-{self.round}" * (self.round > 1)
+        return self.whose + f"-round-{self.round}" * (self.round > 1) + self.again_written
+
+    @property
+    def again_written(self) -> str:
+        """The end of `suffix` for files that are written once more."""
+        return f"-{self.turn}" * (self.turn > 1)
 
     @property
     def whose(self) -> str:
@@ -299,7 +307,7 @@ def replaced(state: OrderState, leaver: str, name: str) -> dict[int, pd.DataFram
             divisions[number] = _added(division, own)
     if not divisions:
         raise BadInput(f"{leaver} has no open question in {order.folder}, so nothing is left for "
-                       f"{name}; leave the two options out")  # fmt: skip
+                       f"{name}; leave --for and --in-place-of out")  # fmt: skip
     return divisions
 
 
@@ -531,12 +539,23 @@ def files_of(order: Order, part: Part) -> list[tuple[str, Path]]:
     """The existing files and folders of a part of a round, each with its form."""
     folder, files = order.folder / f"round-{part.round}", list[tuple[str, Path]]()
     for suffix in dict.fromkeys((part.suffix, part.whose)):  # earlier: no round in names
-        page = re.compile(rf"page{re.escape(suffix)}(-[0-9]+)?")
-        files += [("html", file) for file in sorted(folder.glob("page*.html"))
-                  if page.fullmatch(file.stem)]  # fmt: skip
-        files += [(form, folder / f"questions{suffix}.{form}") for form in ("csv", "jsonl")]
-        files.append(("label-studio", folder / f"label-studio{suffix}"))
-    return [(form, file) for form, file in files if file.exists()]
+        for form, name, ending, numbers in (
+            ("html", "page", ".html", 2),  # of the turn, and of one of several pages
+            ("csv", "questions", ".csv", 1),
+            ("jsonl", "questions", ".jsonl", 1),
+            ("label-studio", "label-studio", "", 1),
+        ):
+            pattern = re.compile(rf"{name}{re.escape(suffix)}(-[0-9]+){{0,{numbers}}}{ending}")
+            files += [(form, file) for file in sorted(folder.glob(f"{name}{suffix}*{ending}"))
+                      if pattern.fullmatch(file.name)]  # fmt: skip
+    return files
+
+
+def next_turn(order: Order, part: Part) -> Part:
+    """The part with names of files that none of its files has, or had."""
+    ends = [re.search(r"-([0-9]+)$", file.stem) for _, file in files_of(order, part)]
+    used = [1 if end is None else int(end[1]) for end in ends]
+    return replace(part, turn=1 + max(used, default=0))
 
 
 def _engaged(state: OrderState, number: int) -> set[tuple[int, str]]:

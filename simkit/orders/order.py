@@ -63,7 +63,11 @@ class RoundSettings:
     classes: tuple[str, ...] = setting(..., "names of the classes to ask about")
     scheme: str = setting(..., "the scheme with its amount, such as rpa(keep=0.1)")
     split: str = setting("train", "the split to label")
-    images: float | int = setting(1.0, "share or number of the images to ask about")
+    images: float | int = setting(
+        1.0,
+        "share or number of the images to ask about; those of earlier rounds of this scheme count, "
+        "and test images do not",
+    )
     answers: NumberOfAnswers = setting(1, "answers to each question")
     gold: Share = setting(
         0.0, "questions with a known answer, as a share of the others, to measure people's errors"

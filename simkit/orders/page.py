@@ -88,7 +88,8 @@ def write(
             for (_, kind, image), task in groupby(lines, itemgetter(0, 1, 2))
         ]
         data = {
-            **about, "round": f"{part.round}{part.whose}{ending}", "part": [number, len(pages)],
+            **about, "round": f"{part.round}{part.whose}{part.again_written}{ending}",
+            "part": [number, len(pages)],
             # Work that a browser keeps is found by the tasks: a page written again may have others.
             "key": sha256(json.dumps(tasks).encode())[:8],
             "images": [

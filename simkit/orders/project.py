@@ -547,7 +547,7 @@ def model_of(project: Project, states: Sequence[OrderState]) -> dict[str, Any]:
     # Models of earlier versions have the number for twice as many images alone.
     more = options.get("more", {"100%": options["twice"]} if "twice" in options else {})
     numbers = {int(model["thresholds_from"] * float(of[:-1]) / 100): n for of, n in more.items()}
-    left = _not_asked(states)
+    left = not_asked(states)
     images = max((number for number in numbers if 0 < number <= left), default=0)
     prices = dataclasses.replace(states[-1].rates(), workers=project.answers)
     lower = next((at for at, n in options.get("lower", {}).items() if n > tagged), None)
@@ -564,7 +564,7 @@ def model_of(project: Project, states: Sequence[OrderState]) -> dict[str, Any]:
             "tags": tags if limits else {}}  # fmt: skip
 
 
-def _not_asked(states: Sequence[OrderState]) -> int:
+def not_asked(states: Sequence[OrderState]) -> int:
     """The number of images about which no order of a project asks."""
     orders = [state.order for state in states]
     asked = {str(one.images[row]) for one in orders for row in one.table["image"].unique()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import warnings
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from urllib.parse import quote
@@ -106,12 +106,7 @@ def round_of(
         new = _about(new, only)
     questions = new.assign(gold=np.int8(0))
     if not len(questions):
-        receive = f"while {len(opened):,} questions are open; receive their answers first, or"
-        raise BadInput(
-            f"no question is left to ask{f' {receive}' if len(opened) else ';'} raise the amount "
-            f"of the scheme, or the images (--images {settings.images:,} of {len(order.images):,})"
-            + (f", or ask again with --answers {settings.answers + 2}" if order.rounds else "")
-        )
+        raise BadInput(_nothing_left(settings, order, joined, opened))
     if budget is not None:
         listed_only = again is not None or only is not None  # a list keeps its own order
         if not listed_only:
@@ -135,6 +130,30 @@ def round_of(
     if (each != settings.answers)[table["gold"] == 0].any():
         table, columns = table.assign(answers=each), [*columns, "answers"]
     return Round(settings, table[columns].reset_index(drop=True))
+
+
+def _nothing_left(
+    settings: RoundSettings, order: Order, joined: JoinedAnswers, opened: pd.DataFrame
+) -> str:
+    """The error about a round without questions, with the number of images that has some."""
+    possible = len(order.images) - len(order.left_out(settings))
+
+    def has_questions(images: int) -> bool:
+        asked = order.ask(dataclasses.replace(settings, images=images), joined)
+        return bool(len(_not_open(asked.questions, opened)))
+
+    text, count = "no question is left to ask", how_many(settings.images, len(order.images))
+    text += f" about {count:,} of the {possible:,} images"
+    if len(opened):
+        text += f" while {len(opened):,} questions are open; receive their answers first, or "
+    else:
+        text += "; "
+    text += "raise the amount of the scheme"
+    fewest = 1 + bisect_left(range(1, possible + 1), True, key=has_questions)
+    if fewest <= possible:
+        text += (f", or give --images {fewest} or more, as earlier rounds ask about all of the "
+                 f"first {fewest - 1:,} images of the order")  # fmt: skip
+    return text + (f", or ask again with --answers {settings.answers + 2}" if order.rounds else "")
 
 
 def _drawn(questions: pd.DataFrame, settings: RoundSettings) -> pd.DataFrame:
@@ -354,6 +373,12 @@ def export(state: OrderState, forms: Collection[str], image_root: str = "") -> l
         raise BadInput(f"no question of round {len(order.rounds)} of {order.folder} waits for an "
                        "answer, so nothing is left to export; ask again with --next "
                        f"{order.folder} --answers")  # fmt: skip
+    for part in parts:
+        for form, file in people.files_of(order, part):
+            if form in forms:
+                raise BadInput(f"{file} exists, and may have been sent: answers to it count; to "
+                               "write the questions that still wait, move it out of the folder "
+                               "first, or name another form with --to")  # fmt: skip
     return _exported(order, forms, image_root, parts)
 
 
@@ -364,7 +389,7 @@ def hand_over(
     """Give an annotator the open questions of somebody who leaves, or those that no annotator has,
     in files of their own.
 
-    The old files are removed; answers to them still count.
+    The old files are removed; answers to them still count. The new files have names of their own.
 
     Parameters
     ----------
@@ -408,6 +433,7 @@ def hand_over(
         gone = [file for suffix in {*old} - same for file in people.files_of(order, old[suffix])]
         changed = [people.unanswered(state, new[suffix]) for suffix in new if suffix not in same]
         changed = [part for part in changed if len(part.questions)]
+        changed = [people.next_turn(order, part) for part in changed]
         now = forms or {form for form, _ in gone} or ("html",)
         for _, file in gone:
             shutil.rmtree(file) if file.is_dir() else file.unlink()

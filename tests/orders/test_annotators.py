@@ -281,6 +281,11 @@ def test_a_replacement_gets_what_the_leaver_has_not_answered(tmp_path, capsys):
     later = pd.read_json(order.round_folder / "questions-zoe-for-ben.jsonl", lines=True)
     assert sorted(later["question"]) == sorted(new["question"][new["file"] == names[1]])
     assert not (order.round_folder / "questions-ben.jsonl").exists()
+    before = {file: file.read_bytes() for file in order.round_folder.glob("*.jsonl")}
+    capsys.readouterr()  # a file that may have been sent is not written again
+    assert code(["order", "--export", str(order.folder), "--to", "jsonl"]) == 2
+    assert "questions-ann.jsonl exists, and may have been sent" in capsys.readouterr().err
+    assert before == {file: file.read_bytes() for file in before}
     receive_first(order, "-zoe-for-ben", "zoe", 1000)
     counted = annotators.progress(OrderState.of(order))
     assert [row["answered"] for row in counted if row["in_place_of"] and not row["again"]] == [3]
@@ -327,10 +332,10 @@ def test_questions_about_a_class_are_given_away_and_the_others_stay(tmp_path, ca
     assert out.endswith(f"simkit {' '.join(swap)}\n".replace("zoe", "NEW"))
     assert code(swap) == 0
     own = {name: {*pd.read_csv(order.round_folder / f"questions-{name}.csv")["question"]}
-           for name in ("zoe-for-ben", "ben")}  # fmt: skip
+           for name in ("zoe-for-ben", "ben-2")}  # fmt: skip
     assert own["zoe-for-ben"] == {*bens[about[bens].to_numpy()]}
-    assert own["ben"] == {*bens[~about[bens].to_numpy()]} - {*done}
-    for suffix, name in (("-zoe-for-ben", "zoe"), ("-ben", "ben")):
+    assert own["ben-2"] == {*bens[~about[bens].to_numpy()]} - {*done}
+    for suffix, name in (("-zoe-for-ben", "zoe"), ("-ben-2", "ben")):
         receive_first(order, suffix, name, 1000)
     state = OrderState.of(order)
     assert not len(state.open) and not annotators.waiting(state)
@@ -353,13 +358,17 @@ def test_who_takes_over_twice_gets_nothing_that_they_have_answered(tmp_path, cap
     new = after["question"][after["worker"] == "zoe"]
     assert sorted(new) == sorted(own[~own.isin(done)])
     zoes = after["file"][after["worker"] == "zoe"]
-    more = zoes == "questions-zoe-for-ben.csv"  # the other file stays
+    more = zoes == "questions-zoe-for-ben-2.csv"  # as the first one may have been sent
+    assert f"{order.round_folder}/page-zoe-for-ben-2.html" in out.partition("to answer")[2]
+    assert '"round":"1-zoe-for-ben-2"' in (
+        order.round_folder / "page-zoe-for-ben-2.html"
+    ).read_text("utf-8")  # in the name of the answers' file
     assert f"zoe gets {more.sum():,} questions of ben" in out
     # The numbers agree with those of open questions; the others only measure errors.
     mine, open_ = after["question"][zoes.index[more]], OrderState.of(order).open["question"]
     (only,) = re.findall(r"questions of ben, (\d+) of them only for further answers", out) or ["0"]
     assert int(only) == (~mine.isin(open_)).sum()
-    receive_first(order, "-zoe-for-ben", "zoe", 1000)
+    receive_first(order, "-zoe-for-ben-2", "zoe", 1000)
     receive_first(order, "-zoe-for-ben-again", "zoe", 1000)
     shown = annotators.progress(OrderState.of(order))
     assert {row["answered"] == row["images"] for row in shown if row["in_place_of"]} == {True}
@@ -372,8 +381,8 @@ def test_somebody_of_the_team_takes_over_and_is_asked_nothing_twice(tmp_path):
     for leaver in ("ben", "carl"):
         words = ["order", "--export", str(order.folder), "--for", "ANN", "--in-place-of", leaver]
         assert code(words) == 0
-        anybody = (order.round_folder / "page-again.html").read_text("utf-8")
-        keys += re.findall(r'"key":"\w+"', anybody)
+        (anybody,) = order.round_folder.glob("page-again*.html")
+        keys += re.findall(r'"key":"\w+"', anybody.read_text("utf-8"))
     after = asked_of(order)
     assert after["question"][after["worker"] == "ann"].is_unique
     assert {*after["worker"]} == {"ann", ""} and annotators.team(OrderState.of(order)) == ["ann"]

@@ -207,7 +207,10 @@ def test_further_test_images_are_new_and_never_train(project) -> None:
     assert {*new.index} <= {*data.truth["test"].images}
     assert not {*new.index} & {*data.truth["train"].images}
     done = project("order", "--next", "project/order1", "--test", 1)
-    assert done.code == 2 and "no round has asked about" in done.err
+    assert done.code == 2 and "without those that a round has asked about" in done.err
+    done = project("order", "--next", "project/order1", "--images", 3 * PILOT)
+    said = f"{3 * PILOT - 30} of the {3 * PILOT} can be asked about: without 30 images for testing"
+    assert done.code == 2 and said in done.err
 
 
 def test_test_images_alone_are_asked_again(project) -> None:
