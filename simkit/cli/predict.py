@@ -166,7 +166,9 @@ def _say_tags(
     trained: simkit.Trained, file: Path | None, tags: pd.DataFrame | None, model: str
 ) -> None:
     """Whom the tags come from, or how to get tags, and the classes without a threshold."""
-    from simkit.learn.trained import untagged
+    import numpy as np
+
+    from simkit.learn.trained import too_frequent, untagged
 
     asked = "to write tags, add --tags tags.csv"
     if tags is not None:
@@ -185,6 +187,12 @@ def _say_tags(
     say(f"{asked}: 1 from the threshold of a class on, which simkit show {model} prints")
     if none:
         say(untagged(none, trained.tag_precision, trained.thresholds_how))
+    if tags is not None and trained.thresholds_present:
+        of_class = tags.groupby("class", sort=False)["model"].agg(["sum", "count"])
+        found, scored = of_class.loc[[*trained.classes]].to_numpy(int).T
+        present, images = np.array(trained.thresholds_present), trained.thresholds_from
+        if often := too_frequent(trained.classes, found, scored, present, images):
+            say(often)
 
 
 def _write(table: pd.DataFrame | None, out: Path | None) -> None:

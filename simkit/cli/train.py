@@ -270,7 +270,9 @@ def _means(done: Trial) -> str:
 
 def _print_decisions(done: Trial) -> None:
     """Print the thresholds of the tags, and their precision and recall on the scored images."""
-    from simkit.learn.trained import tag_rule, untagged
+    import numpy as np
+
+    from simkit.learn.trained import tag_rule, too_frequent, untagged
     from simkit.study.evaluation import share
 
     precision = done.trained.tag_precision
@@ -289,6 +291,9 @@ def _print_decisions(done: Trial) -> None:
         )  # fmt: skip
     if len(rows) > SHOWN:
         say(f"and {len(rows) - SHOWN:,} less frequent classes; all: --json")
+    counts = np.array([(one.tagged, one.known, one.present, one.known) for one in rows]).T
+    if rows and (often := too_frequent([one.name for one in rows], *counts)):
+        say(often)
     if none := [one.name for one in by_class if isnan(one.threshold)]:
         say(untagged(none, precision, done.trained.thresholds_how))
 

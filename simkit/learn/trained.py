@@ -35,9 +35,10 @@ from simkit.learn.task import Task
 from simkit.learn.training_images import TrainingImages
 from simkit.learn.validation import Validation
 from simkit.metrics.ranking import at_entries
-from simkit.metrics.thresholds import fewest_images
+from simkit.metrics.thresholds import exact_interval, fewest_images
 from simkit.registry import short
 
+Counts = int | NDArray[np.int64]
 _FORM = "simkit model 1"
 _FILES = ("model.json", "model.safetensors")
 _CHECKSUM = "checksum"
@@ -55,6 +56,7 @@ SETS_THRESHOLDS = (
     "them on the val split or, for heads without one, on training images with labels of nearly all "
     "classes"
 )
+FREQUENT = 2.0  # times as frequent as labels: tags are checked from there on
 TAG_PRECISION = 0.5  # unless stated, at least so many of the tags of a class are right
 
 
@@ -88,6 +90,33 @@ def untagged(names: Sequence[str], precision: float, how: str) -> str:
         more = f"tests need at least {least:,} labelled images, the surest with the class: {more}"
     lower = " such as 0.3" if precision > 0.3 else ""
     return f"{start}{more}, or train with a lower --tag-precision{lower}"
+
+
+def too_frequent(
+    names: Sequence[str], tagged: Counts, images: Counts, present: Counts, labelled: Counts
+) -> str:
+    """A warning of classes whose tags are far more frequent than their labels; "" without any.
+
+    Far more: at least twice as frequent, and the 95 % intervals of the two shares do not overlap.
+
+    names: of the L classes.  tagged: (L,) numbers of these `images` with the tag.  present: (L,)
+    numbers of the `labelled` images that are labelled with the class.
+    """
+    tags, labels = (np.asarray(some) / np.maximum(of, 1)
+                    for some, of in ((tagged, images), (present, labelled)))  # fmt: skip
+    low, _ = exact_interval(tags, np.broadcast_to(images, tags.shape))
+    _, high = exact_interval(labels, np.broadcast_to(labelled, labels.shape))
+    many = np.flatnonzero((tags >= FREQUENT * labels) & (low > high))
+    if not len(many):
+        return ""
+    worst = many[np.argsort(labels[many] / tags[many], kind="stable")]
+    texts = [f"{names[c]} {tags[c]:.0%} of images ({labels[c]:.0%} by labels)" for c in worst]
+    classes = "1 class" if len(many) == 1 else f"{len(many):,} classes"
+    return (
+        f"check the tags of {classes}, which the model finds far more often than the labels of "
+        f"people say: {examples(texts)}; the thresholds are too low, or the images differ from the "
+        "labelled ones; a higher --tag-precision raises the thresholds"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,9 +153,9 @@ class Trained:
         (L,) number of these images that show each class.
     scored
         By `simkit train`: `split`, its `images` and `classes` with an AP, `map` in [0, 1], and
-        `expected`, `low` and `high` of mAP on new images; empty if it was not scored. Where the
-        labels err at known rates, `errors` has these, and `as_true` is the expected mAP without
-        correction for them.
+        `expected`, `low` and `high` of mAP on new images and `chance`, that of a random order;
+        empty if it was not scored. Where the labels err at known rates, `errors` has these, and
+        `as_true` is the expected mAP without correction for them.
     trained_on
         The training images, which evaluations leave out; None for models that do not record them:
         those trained on arrays, and those of earlier versions.

@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from scipy.special import digamma
 
 from simkit.errors import BadInput, unknown
 from simkit.metrics.ranking import labels_of, marked, ranked, row_blocks, scores_and_labels
@@ -170,6 +171,25 @@ class LabelCounts:
     def scored(self) -> NDArray[np.bool_]:
         """(L,) whether a class has an AP."""
         return (self.present > 0) & (self.absent > 0)
+
+    @property
+    def share(self) -> NDArray[np.float64]:
+        """(L,) present labels as a share of the known ones, nan for a class without an AP: the AP
+        of a random order of many images."""
+        known = np.where(self.scored, self.present + self.absent, np.nan)
+        return np.asarray(self.present / known)
+
+    @property
+    def chance(self) -> NDArray[np.float64]:
+        """(L,) mean AP of a random order of these n present and N - n absent labels; nan as
+        `share`, and above it for few images.
+
+        Of rank k the precision is (1 + (k - 1) (n - 1) / (N - 1)) / k on average, given a present
+        image there; each rank is equally likely, and 1 / k adds up to the harmonic number of N.
+        """
+        N = np.where(self.scored, self.present + self.absent, np.nan)
+        harmonic = digamma(N + 1) + np.euler_gamma
+        return np.asarray((harmonic + (self.present - 1) / (N - 1) * (N - harmonic)) / N)
 
     def check(self, where: str, mend: str) -> None:
         """Raise BadInput, naming the labels by `where`, if no class has an AP."""

@@ -240,9 +240,12 @@ def first_round(project: Project, order: Order, split: str, plan: PilotPlan | No
 
 
 def test_errors(spec: str) -> Errors | None:
-    """The error rates of the test labels of a project's data (`Project.test_errors`); None for
-    other data."""
-    home = project_folder(spec) if Path(spec).is_file() else None
+    """The error rates of the test labels of a project's data (`Project.test_errors`): of an order's
+    data.toml, or of any images with the project's labels.csv; None for other data."""
+    labels = Path(str(read_spec(spec)[1].get("labels", "")))
+    tables = [one for one in dataset.originals(spec) if one.name == labels.name == TABLE]
+    homes = [table.parent for table in tables if (table.parent / FILE).is_file()]
+    home = project_folder(spec) if Path(spec).is_file() else next(iter(homes), None)
     if home is None:
         return None
     project = Project.read(home)

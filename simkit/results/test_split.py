@@ -257,11 +257,13 @@ def in_words(scored: Mapping[str, Any]) -> str:
 def expected_in_words(scored: Mapping[str, Any]) -> str:
     """The mAP of a model on new images: the number to tell others."""
     expected = Interval(scored["expected"], scored["low"], scored["high"], 1)
-    about = ""
+    text = f"{expected.ends} expected on new images"
+    if "chance" in scored:  # of models of this version
+        text += f"; a random order has {100 * scored['chance']:.1f}"
     if (errors := scored.get("errors")) is not None:
         by = scored["expected"] - scored["as_true"]
-        about = f"; {correction_in_words((errors[0], errors[1]), by)}"
-    return f"expected on new images: {expected.ends}{about}"
+        text += f"; {correction_in_words((errors[0], errors[1]), by)}"
+    return text
 
 
 def too_high(measured: float, expected: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,7 +21,14 @@ from simkit.embed.feature_files import of_splits
 from simkit.embed.features import read_features
 from simkit.errors import BadInput, examples, note
 from simkit.learn.predict import Prediction, predict_split, predict_splits, same_fit, splits_of
-from simkit.learn.trained import SETS_THRESHOLDS, Trained, tag_rule, thresholds_from, untagged
+from simkit.learn.trained import (
+    SETS_THRESHOLDS,
+    Trained,
+    tag_rule,
+    thresholds_from,
+    too_frequent,
+    untagged,
+)
 from simkit.metrics.ap import LabelCounts, ap_of_classes
 from simkit.metrics.thresholds import exact_interval
 from simkit.orders.page import address
@@ -29,7 +36,7 @@ from simkit.progress import Progress, silent
 from simkit.registry import short
 from simkit.results.report import Image, Page, Readable, Section, Table, look, points, svg_source
 from simkit.results.statistics import Interval
-from simkit.results.test_split import Errors, correction_in_words, on_new_images, too_high
+from simkit.results.test_split import Errors, expected_in_words, on_new_images, too_high
 from simkit.study.sources import StudyData, StudySource, compute, kind_of, open_source
 
 if TYPE_CHECKING:
@@ -58,7 +65,8 @@ class Evaluation(Readable):
         the classes that are predicted at least once. nan without any.
     by_class
         A row for each class of the model that the data have: `present` and `absent` labels, `ap`
-        (nan for classes without one), the model's `threshold` (nan: the class gets no tags),
+        (nan for classes without one) and `chance`, that of a random order of these images, the
+        number of images `tagged` at the model's `threshold` (nan: the class gets no tags),
         `precision` and `recall` at it, and
         `best_threshold`, with the highest F1 on these images. Thresholds are logits. `_low` and
         `_high` of precision and recall are the ends of their 95 % intervals.
@@ -80,6 +88,8 @@ class Evaluation(Readable):
     seen, training_note
         Number of images that were left out because the model was trained on them, and a sentence
         about it, or about why this cannot be checked; "" if there are none.
+    of_training
+        What the training expected of the model, `Trained.scored`.
     """
 
     map: float
@@ -100,6 +110,7 @@ class Evaluation(Readable):
     as_true: float
     seen: int = 0
     training_note: str = ""
+    of_training: Mapping[str, Any] = field(default_factory=dict)
     _pictures: Sequence[tuple[Pictures, int]] = ()
 
     @property
@@ -142,15 +153,12 @@ class Evaluation(Readable):
     @property
     def page(self) -> Page:
         """The page: the answer, the worst and the best classes, and the details."""
-        expected, ranked = self.expected, self.by_class["ap"].dropna().sort_values(kind="stable")
-        labels = "the labels are taken as true, as their errors are unknown"
-        if self.errors is not None:
-            labels = correction_in_words(self.errors, expected.mean - self.as_true)
+        ranked = self.by_class["ap"].dropna().sort_values(kind="stable")
         answers = [
-            ("mAP", f"Expected on new images: {expected.ends}; {labels}. Measured on these images: "
-             f"{points(self.map)}{too_high(self.map, self.as_true)}."),
+            ("mAP", self._means()),
             *([("Training", self.training_note)] if self.training_note else []),
             ("Tags", self._tags()),
+            *([("Warning", f"{often[0].upper()}{often[1:]}.")] if (often := self._often()) else []),
             ("Data", self.data), ("Model", self.model),
         ]  # fmt: skip
         answers += [("Left out", self.left_out)] if self.left_out else []
@@ -172,6 +180,29 @@ class Evaluation(Readable):
             tuple(tables), details, program="simkit predict",
         )  # fmt: skip
 
+    def _means(self) -> str:
+        """The mAP expected on new images, that measured, and that of the training if it differs."""
+        by_class, expected, trained = self.by_class, self.expected, self.of_training
+        counts = LabelCounts(by_class["present"].to_numpy(), by_class["absent"].to_numpy())
+        scored = {
+            "expected": expected.mean, "low": expected.low, "high": expected.high,
+            "chance": metrics.mean_ap(counts.share), "errors": self.errors, "as_true": self.as_true,
+        }  # fmt: skip
+        taken = "the labels are taken as true, as their errors are unknown"
+        says = [
+            expected_in_words(scored) + (f"; {taken}" if self.errors is None else ""),
+            f"Measured on these images: {points(self.map)} (a random order has "
+            f"{points(metrics.mean_ap(by_class['chance']))})" + too_high(self.map, self.as_true),
+        ]
+        if trained and points(trained["expected"]) != points(expected.mean):
+            corrected = "corrected" if trained.get("errors") else "not corrected"
+            says.append(
+                f"After training {points(trained['expected'])} was expected, from "
+                f"{trained['images']:,} images (split {trained['split']}), {corrected} for errors "
+                "of their labels"
+            )
+        return ". ".join(says) + "."
+
     def _tags(self) -> str:
         """What the thresholds decide, and how they were chosen."""
         of = self.by_class[self.by_class["ap"].notna()]
@@ -188,26 +219,37 @@ class Evaluation(Readable):
                          f"{means}; thresholds {how}")  # fmt: skip
         return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts)
 
+    def _often(self) -> str:
+        """A warning of classes whose tags are far more frequent than the labels of these images."""
+        by_class = self.by_class[self.by_class["threshold"].notna()]
+        tagged, present, absent = by_class[["tagged", "present", "absent"]].to_numpy().T
+        known = present + absent
+        return too_frequent([*by_class.index], tagged, known, present, known)
+
     def _table(self, title: str, names: Any, *, thresholds: bool = False) -> Table:
-        columns = ["present", "ap", "precision", "recall"]
-        columns += ["threshold", "best_threshold"] * thresholds
+        columns = ["threshold", "best_threshold"] * thresholds
         rows = (
-            (name, f"{row['present']:,.0f}", points(row["ap"]), *_decided(row),
-             *(_logit(row[column]) for column in columns[4:]))
+            (name, f"{row['present']:,.0f}", _share(row), points(row["ap"]), points(row["chance"]),
+             *_decided(row), *(_logit(row[column]) for column in columns))
             for name, row in self.by_class.loc[names].iterrows()
         )  # fmt: skip
-        heads = ("class", "images", "AP", "precision", "recall", "threshold", "best threshold")
-        count = 1 + len(columns)
+        heads = ("class", "images", "share", "AP", "random AP", "precision", "recall", "threshold",
+                 "best threshold")  # fmt: skip
+        count = 7 + len(columns)
         return Table(title, heads[:count], tuple(rows), tuple(range(1, count)))
 
     def _curves(self, names: pd.Index[str]) -> Iterator[Section]:
         """Precision over recall of each class, the worst first."""
-        about = "Precision (vertical) over recall. The dot is at the model's threshold."
-        title = "Precision and recall by class, worst first"
-        yield Section(title, (about,), images=map(self._curve, names[:CURVES]), unfolded=True)
-        if len(rest := names[CURVES:]):
-            title = f"Precision and recall of the other {len(rest):,} classes"
-            yield Section(title, images=map(self._curve, rest))
+        title, rest = "Precision and recall by class, worst first", names[CURVES:]
+        further = f"Precision and recall of the other {len(rest):,} classes"
+        for name, some in ((title, names[:CURVES]), (further, rest)):
+            about = "Precision (vertical) over recall."
+            if dots := self.by_class.loc[some, ["precision", "recall"]].notna().all(axis=1).sum():
+                where = "" if dots == len(some) else ", where there is one,"
+                about += f" The dot{where} is at the model's threshold."
+            if len(some):
+                unfolded = name == title
+                yield Section(name, (about,), images=map(self._curve, some), unfolded=unfolded)
 
     def _curve(self, name: str) -> Image:
         from sklearn.metrics import precision_recall_curve
@@ -457,7 +499,7 @@ def evaluated(
         f"{short(model.method)}, {network}, trained on {settings.get('data', 'arrays')}; id "
         f"{model.id}", model.thresholds_how,
         model.tag_precision, errors,
-        on_new_images(ap, labels).mean, *_training(model, parts), pictures,
+        on_new_images(ap, labels).mean, *_training(model, parts), model.scored, pictures,
     )  # fmt: skip
 
 
@@ -500,7 +542,7 @@ def _by_class(
     thresholds = np.array([chosen.get(name, 0.0) for name in scores.columns])
     return pd.DataFrame({
         "present": labels.present, "absent": labels.absent,
-        "ap": ap_of_classes(values, present, known),
+        "ap": ap_of_classes(values, present, known), "chance": labels.chance,
         **precision_and_recall(values, present, thresholds, known),
         "threshold": thresholds, "best_threshold": metrics.f1_thresholds(values, present, known),
     }, pd.Index(scores.columns, name="class"))  # fmt: skip
@@ -508,11 +550,12 @@ def _by_class(
 
 def precision_and_recall(
     scores: Any, present: Any, thresholds: Any, known: Any
-) -> dict[str, NDArray[np.float64]]:
+) -> dict[str, NDArray[Any]]:
     """(L,) `precision` and `recall` at thresholds, each with the ends of its 95 % interval (`_low`,
-    `_high`: Clopper and Pearson); nan as in `metrics.precision_recall`."""
-    found = dict[str, NDArray[np.float64]]()
+    `_high`: Clopper and Pearson); nan as in `metrics.precision_recall`. `tagged` is the number of
+    images whose score reaches the threshold."""
     _, called, shown, _ = metrics.decisions(scores, present, thresholds, known)
+    found: dict[str, Any] = {"tagged": called}
     shares = metrics.precision_recall(scores, present, thresholds, known)
     for name, share, number in zip(("precision", "recall"), shares, (called, shown), strict=True):
         low, high = exact_interval(share, np.where(np.isnan(share), 0, number))
@@ -526,6 +569,12 @@ def share(row: Mapping[str, float] | pd.Series[float], name: str) -> str:
         return "none"
     ends = " to ".join(f"{100 * row[f'{name}_{end}']:.0f}" for end in ("low", "high"))
     return f"{points(row[name])} ({ends})"
+
+
+def _share(row: pd.Series[float]) -> str:
+    """The share of the labelled images that are labelled with a class, in percent."""
+    known = row["present"] + row["absent"]
+    return f"{100 * row['present'] / known:.1f}%" if known else "none"
 
 
 def _decided(row: pd.Series[float]) -> tuple[str, str]:

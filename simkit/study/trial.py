@@ -57,8 +57,9 @@ class Decisions:
         Logit from which on it is present; nan: never.
     from_present
         Number of present labels among those that determined it.
-    present
-        Number of scored images labelled with the class.
+    present, known, tagged
+        Number of scored images labelled with the class, of those with a label of it, and of those
+        whose score reaches the threshold.
     precision, precision_low, precision_high, recall, recall_low, recall_high
         In [0, 1], with the ends of their 95 % intervals; nan as in `metrics.precision_recall`.
     """
@@ -67,6 +68,8 @@ class Decisions:
     threshold: float
     from_present: int
     present: int
+    known: int
+    tagged: int
     precision: float
     precision_low: float
     precision_high: float
@@ -464,10 +467,11 @@ def _decided(
         return {"thresholds": f"they need a val split, or at least {2 * FOLDS} training images "
                 f"with labels of {NEARLY_ALL:.0%} of the classes"}  # fmt: skip
     limits, test = np.array(trained.thresholds)[leaves], test.of(leaves)
+    counts = LabelCounts.of(test.present, test.known)
     table = pd.DataFrame({
         "name": [trained.classes[c] for c in leaves], "threshold": limits,
         "from_present": np.array(trained.thresholds_present)[leaves],
-        "present": LabelCounts.of(test.present, test.known).present,
+        "present": counts.present, "known": counts.present + counts.absent,
         **precision_and_recall(test.scores, test.present, limits, test.known),
     })  # fmt: skip
     return {
@@ -487,7 +491,7 @@ def _with_scores(
     scored = {
         "split": split, "images": test.scores.shape[0], "classes": int((~np.isnan(ap)).sum()),
         "map": metrics.mean_ap(ap), "expected": expected.mean, "low": expected.low,
-        "high": expected.high,
+        "high": expected.high, "chance": metrics.mean_ap(counts.share),
     }  # fmt: skip
     if errors is not None and any(errors):
         scored |= {"errors": [*errors], "as_true": on_new_images(ap, counts).mean}

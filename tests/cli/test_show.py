@@ -135,7 +135,7 @@ def test_models_and_their_scores(shell) -> None:
     lines = done.out.splitlines()
     assert lines[0] == "model is a model of 52 classes: zero, one, two, three, four, ..."
     assert lines[1:3] == ["method: an", "trained on: scenes; network: scenes-net"]
-    said = f"scored: expected on new images: {100 * scored['expected']:.1f} mAP (95% interval "
+    said = f"scored: {100 * scored['expected']:.1f} mAP (95% interval "
     assert lines[3].startswith(said)
     assert f"interval {100 * scored['low']:.1f} to {100 * scored['high']:.1f}" in lines[3]
     assert lines[4].endswith("with the highest F1, on 10 images of val:")

@@ -117,7 +117,7 @@ def test_the_next_command_runs_as_printed(shell, project) -> None:
     last = shell("status", "project").out.splitlines()[-1]
     stated = "no mAP was measured; "
     if scored:
-        stated = f"expected on new images: {100 * scored['expected']:.1f} mAP ("
+        stated = f"{100 * scored['expected']:.1f} mAP (95% interval "
         assert f" images (split test): {100 * scored['map']:.1f}" in last
     assert last.startswith(f"model: {stated}")
     command = "simkit predict project/model --data folder:NEW,labels=NEW.csv --backbone"
@@ -197,14 +197,27 @@ def test_the_expected_map_is_that_on_true_labels(shell, project, monkeypatch) ->
     by, way = 100 * (after["expected"] - before["expected"]), {True: "low", False: "high"}
     said = (f"errors of these labels (2.0% of present classes missed, 1.0% of absent ones reported)"
             f" make mAP look {abs(by):.1f} points too {way[by > 0]}")  # fmt: skip
-    for text in (done.out, shell("status", "project").out):
-        assert f"expected on new images: {100 * after['expected']:.1f} mAP" in text and said in text
-        assert "not corrected" not in text
+    mean, *ends = (f"{100 * after[name]:.1f}" for name in ("expected", "low", "high"))
+    expected = f"{mean} mAP (95% interval {' to '.join(ends)}) expected on new images; a random "
+    for text in (done.out, shell("status", "project").out, shell("show", "project/model").out):
+        assert expected in text and said in text and "not corrected" not in text
     network = shlex.split(step.partition("--backbone")[2].partition(" --report")[0])
     data = ("--data", "project/order1/data.toml", "--out", "all.csv", "--backbone", *network)
-    again = shell("predict", "project/model", *data)
-    assert f"Expected on new images: {100 * after['expected']:.1f} mAP" in again.out
-    assert said in again.out.replace("\n" + 15 * " ", " ")
+    for spec in ("project/order1/data.toml", "folder:photos,labels=project/labels.csv,val=0"):
+        again = shell("predict", "project/model", "--data", spec, *data[2:])
+        text = " ".join(again.out.split())
+        assert expected in text and said in text and "After training" not in text, again.err
+    table = pd.read_csv("project/labels.csv").drop(columns="split")
+    table.to_csv("theirs.csv", index=False)
+    again = shell(
+        "predict", "project/model", "--data", "folder:photos,labels=theirs.csv", *data[2:]
+    )
+    text = " ".join(again.out.split())
+    assert "labels are taken as true, as their errors are unknown" in text
+    was = (
+        f"After training {100 * after['expected']:.1f} was expected, from {after['images']} images "
+    )
+    assert f"{was}(split test), corrected for errors of their labels." in text
     facts = shell("predict", "project/model", *data, "--json").json["evaluation"]
     assert facts["expected"] == pytest.approx(after["expected"]) and facts["errors"] == [0.02, 0.01]
 

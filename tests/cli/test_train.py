@@ -43,6 +43,12 @@ def test_a_report_says_more_than_map(shell, labels: str) -> None:
     told = train(shell, labels, "--report").out
     assert f"mF1 {100 * report['f1']:.2f}, precision " in told
     assert f"pointing game {100 * report['pointing']:.2f}" in told
+    told = train(shell, labels, "--report", "--tag-precision", 0).out
+    rows = train(shell, labels, "--report", "--tag-precision", 0, "--json").json["report"]
+    rows = [row for row in rows["by_class"] if row["threshold"] is not None]
+    twice = [row["name"] for row in rows if row["tagged"] >= 2 * row["present"] > 0]
+    named = told.partition("check the tags of ")[2].partition("people say: ")[2].partition(";")[0]
+    assert named and {text.split()[0] for text in named.split(", ")} - {"..."} <= {*twice}
 
 
 def test_thresholds_without_val_need_no_features_of_images_without_a_question(
@@ -217,7 +223,9 @@ def test_the_mean_says_over_how_many_classes_it_is(shell, labels: str) -> None:
     leaves, own = counted["leaves_scored"], counted["classes_scored"]
     expected = simkit.Trained.load("model").scored
     ends = f"{100 * expected['low']:.1f} to {100 * expected['high']:.1f}"
-    line = f"expected on new images: {100 * expected['expected']:.1f} mAP (95% interval {ends})\n"
+    chance = f"a random order has {100 * expected['chance']:.1f}"
+    line = f"{100 * expected['expected']:.1f} mAP (95% interval {ends}) expected on new images; "
+    line += f"{chance}\n"
     assert line in done.out and expected["map"] == counted["map"]
     assert (counted["low"], counted["high"]) == (expected["low"], expected["high"])
     assert f"mAP {100 * counted['map']:.1f} over {leaves} of 41 leaf classes, " in done.out

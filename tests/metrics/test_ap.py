@@ -372,3 +372,13 @@ def test_codes_are_refused_as_what_is_known(form, metric):
 def test_neither_is_anything_else(labels, held):
     with pytest.raises(BadInput, match=f"^present holds {held}, {MENDED}"):
         metrics.average_precision(np.zeros((2, 2)), labels)
+
+
+def test_the_ap_of_a_random_order_is_the_mean_over_all_orders() -> None:
+    # Of 3 images with 2 present, those at ranks 1 and 2, 1 and 3, or 2 and 3: 1, 5/6 and 7/12.
+    counts = LabelCounts(np.array([2, 1, 0, 3, 500]), np.array([1, 2, 3, 0, 9500]))
+    np.testing.assert_allclose(
+        counts.chance[:4], [(1 + 5 / 6 + 7 / 12) / 3, 11 / 18, np.nan, np.nan]
+    )
+    np.testing.assert_allclose(counts.share, [2 / 3, 1 / 3, np.nan, np.nan, 0.05])
+    assert counts.chance[4] == pytest.approx(0.05, abs=0.001)

@@ -16,6 +16,7 @@ from simkit import FeatureInputs, Settings, Task, Trained, Truth, methods
 from simkit.data.dataset import Dataset
 from simkit.errors import BadInput
 from simkit.learn.predict import Prediction
+from simkit.learn.trained import too_frequent
 from simkit.metrics.ap import LabelCounts, ap_of_classes
 from simkit.results.test_split import on_new_images
 from simkit.study.evaluation import Evaluation, evaluated
@@ -175,6 +176,31 @@ def on_scenes() -> tuple[str, Trained]:
     done = trial(labels, methods.make("an"), source, settings=settings, report=True,
                  tag_precision=0.2)  # fmt: skip
     return spec, done.trained
+
+
+def test_tags_that_are_far_more_frequent_than_labels_are_named(on_scenes) -> None:
+    names, tagged, present = (
+        [*"abcde"],
+        np.array([74, 22, 132, 30, 0]),
+        np.array([27, 11, 70, 0, 9]),
+    )
+    text = too_frequent(names, tagged, 135, present, 135)
+    # Of b the intervals (10.5 to 23.6 % and 4.1 to 14.1 %) overlap, of c the ratio is below 2.
+    assert text.startswith("check the tags of 2 classes, which the model finds far more often than")
+    assert "say: d 22% of images (0% by labels), a 55% of images (20% by labels); " in text
+    assert too_frequent(names[1:3], tagged[1:3], 135, present[1:3], 135) == ""
+    assert "1 class, " in too_frequent(["a"], tagged[:1], 1350, present[:1], 1350)
+    spec, model = on_scenes
+    done = simkit.evaluate(replace(model, thresholds=(-99.0,) * len(model.classes)), spec)
+    assert (done.by_class["tagged"] == len(done.scores)).all()
+    assert "Check the tags of " in done.text(width=1000) and "Warning" in done.html()
+
+
+def test_the_page_speaks_of_dots_only_where_some_are_drawn(model) -> None:
+    assert "The dot is at the model" in by_hand(model).html()
+    none = replace(model, thresholds=(np.nan,) * len(NAMES), thresholds_from=7)
+    page = by_hand(none).html()
+    assert "Precision (vertical) over recall." in page and "The dot" not in page
 
 
 def test_a_model_is_evaluated_on_test_images_as_scikit_learn_does(on_scenes) -> None:
