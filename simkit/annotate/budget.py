@@ -236,10 +236,10 @@ class Ladder:
         texts = tuple(str(warning.message) for warning in caught)
         return Affordable(scheme, images, labels, bill, spent, step, texts)
 
-    def least(self) -> Cost:
-        """The bill of the smallest amount with at least one question.
+    def least(self) -> Affordable:
+        """The smallest amount with at least one question.
 
-        It has a line for each kind of question of larger amounts. Raises BadInput.
+        Its bill has a line for each kind of question of larger amounts. Raises BadInput.
         """
         step = 1
         while True:
@@ -247,7 +247,7 @@ class Ladder:
             if trial.refused is not None:
                 raise trial.refused
             if trial.cost.lines or step == self.steps:
-                return trial.cost
+                return trial
             step = min(10 * step, self.steps)
 
 

@@ -96,9 +96,9 @@ def command(
     print_json(result.to_json())
     if result.left:
         say(
-            f"part {how['part']} has {len(result.every):,} runs in {out}; unfinished jobs of "
-            f"the grid: {result.left:,}; the part that finishes last writes tables and figures, "
-            "and so does the same command without --part, which runs the other jobs"
+            f"part {how['part']} has {len(result.every):,} runs in {out}; unfinished "
+            f"trainings of the grid: {result.left:,}; the part that finishes last writes tables "
+            "and figures, and so does the same command without --part, which runs the others"
         )
     else:
         also = ", reference.csv, reference.parquet" if len(result.reference) else ""

@@ -73,7 +73,7 @@ def command(
     print_json(values | facts)
     say(counts_line(labels))
     if extra is not None:
-        _sets_table(bill, extra, total, labels.classes)
+        _sets_table(file.name, bill, extra, total, labels.classes)
     cost_table(bill, chosen)
 
 
@@ -101,11 +101,12 @@ def _frequencies(labels: simkit.PartialLabels, spec: str | None, file: Path) -> 
 
 
 def _sets_table(
-    bill: Cost, extra: EvaluationSet, total: tuple[float | None, float], classes: tuple[str, ...]
-) -> None:
-    """Labels to train on, validation set and test set, one below the other."""
+    name: str, bill: Cost, extra: EvaluationSet, total: tuple[float | None, float],
+    classes: tuple[str, ...],
+) -> None:  # fmt: skip
+    """Labels to train on, with the name of their file, validation set and test set, in rows."""
     one = extra.images, extra.cost.seconds, extra.cost.dollars
-    rows: list[tuple[Any, ...]] = [("labels above", None, bill.seconds, bill.dollars)]
+    rows: list[tuple[Any, ...]] = [(name, None, bill.seconds, bill.dollars)]
     rows += [*((name, *one) for name in SETS), ("total", None, *total)]
     say()
     cells = [[name, n, hours(time), exact_money(price, sign="")] for name, n, time, price in rows]

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from simkit.chance import Chance
 from simkit.errors import BadInput
+from simkit.labels.partial import PartialLabels
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task, check_aids
 from simkit.registry import Registry, settle, short
 
@@ -138,6 +139,12 @@ class Method:
         """
         return {}
 
+    def check(self, labels: PartialLabels) -> None:
+        """Raise BadInput for labels that this method cannot learn from, whatever else it is given.
+
+        Comparisons ask before any training, and `start` asks again.
+        """
+
     @property
     def sums(self) -> bool:
         """Whether the loss sums over images, so that batches of one step add up as they are."""
@@ -162,6 +169,8 @@ class Method:
                 + ("" if needs.labels else ", or give Sizes(..., width=D)")
             )
         check_aids(self.name, needs.aids, () if isinstance(task, Sizes) else task.aids)
+        if isinstance(task, Task):
+            self.check(task.labels)
         state: Any = nn.Module()
         state.for_training = self.for_training
         for name, (dtype, shape) in self.shapes(sizes_of(task)).items():
@@ -271,6 +280,9 @@ class Wrapper(Method):
 
     def estimates(self, task: Task | Sizes) -> dict[str, float]:
         return self.inner.estimates(task)
+
+    def check(self, labels: PartialLabels) -> None:
+        self.inner.check(labels)
 
     @property
     def sums(self) -> bool:

@@ -49,12 +49,13 @@ _CURVES = (
 _FACTS = ("thresholds_from", "thresholds_how", "tag_precision", "tag_options", "scored")
 
 
-VAL, CROSS_FITTED = "val", "cross-fitting"  # the images that determine thresholds
+# The images that determine thresholds.
+VAL, CROSS_FITTED, BOTH = "val", "cross-fitting", "val and cross-fitting"
 # What sets thresholds, for messages about a model without them.
 SETS_THRESHOLDS = (
     "to get them, train it again by the same simkit train command with --report, which chooses "
-    "them on the val split or, for heads without one, on training images with labels of nearly all "
-    "classes"
+    "them on the val split or, for heads with few images in it, on training images with labels of "
+    "nearly all classes as well"
 )
 FREQUENT = 2.0  # times as frequent as labels: tags are checked from there on
 TAG_PRECISION = 0.5  # unless stated, at least so many of the tags of a class are right
@@ -62,10 +63,14 @@ TAG_PRECISION = 0.5  # unless stated, at least so many of the tags of a class ar
 
 def thresholds_from(images: int, how: str) -> str:
     """The images that determined thresholds, in words."""
-    if how != CROSS_FITTED:
+    if how == VAL:
         return f"{images:,} images of val"
-    return (f"{images:,} training images with labels of nearly all classes, each scored by a model "
-            "trained without it")  # fmt: skip
+    of = "training images" if how == CROSS_FITTED else "images: val, and training images"
+    each = "each" if how == CROSS_FITTED else "each of these"
+    return (
+        f"{images:,} {of} with labels of nearly all classes, {each} scored by a model trained "
+        "without it"
+    )
 
 
 def tag_rule(precision: float) -> str:
@@ -82,7 +87,7 @@ def untagged(names: Sequence[str], precision: float, how: str) -> str:
     reached = f" reaches {precision:.0%} precision with certainty" if precision else " was found"
     start = f"no tags of {classes}, for which no threshold{reached}: {examples(names)}; "
     more = "use more images in val"
-    if how == CROSS_FITTED:
+    if how != VAL:
         more = "label more training images with all classes"
     if not precision:
         return f"{start}to tag them, {more}"

@@ -430,7 +430,7 @@ def _steps(scheme: str, truth: Truth, prices: Prices, images: int, seed: int) ->
 
     try:
         simulated = partial(simulate, truth, seed=seed)
-        bill = Ladder.of(simulated, truth.shape, scheme, prices).least()
+        bill = Ladder.of(simulated, truth.shape, scheme, prices).least().cost
     except BadInput as error:
         return f"{scheme} is left out: {error}"
     first = bill.dollars / (count * each)

@@ -10,7 +10,6 @@ import hashlib
 import json
 import tomllib
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -98,13 +97,13 @@ def finished(folder: Path, stem: str) -> bool:
     return (folder / f"{stem}.arrows").is_file()
 
 
-def codes(folder: Path, keys: Iterable[str]) -> Counter[str]:
-    """The number of these jobs that are stored, by the hash of the code that ran them, the newest
-    first."""
-    wanted = set(keys)
-    files = sorted(folder.glob("*-*.arrows"), key=lambda path: -path.stat().st_mtime_ns)
-    stems = (path.stem.rpartition("-") for path in files)
-    return Counter(code for key, _, code in stems if key in wanted)
+def codes(folder: Path) -> dict[str, list[str]]:
+    """For the key of each stored job the hashes of the code that ran it, the newest first."""
+    by_key: dict[str, list[str]] = {}
+    for path in sorted(folder.glob("*-*.arrows"), key=lambda path: -path.stat().st_mtime_ns):
+        key, _, code = path.stem.rpartition("-")
+        by_key.setdefault(key, []).append(code)
+    return by_key
 
 
 def check_codes(folder: Path, codes: Iterable[str]) -> None:
@@ -155,7 +154,8 @@ _KINDS = {
     "left_out": str, "zero_shot_over": tuple[int, ...],
     "test_images": int, "test_present": tuple[int, ...], "test_absent": tuple[int, ...],
     "compared": str, "schemes": tuple[str, ...], "assumes": tuple[str, ...],
-    "paid": str, "tried": str, "untried": str, "tuned_at": str, "fit": str, "jobs": int,
+    "paid": str, "tried": str, "untried": str, "tuned_at": str, "fit": str, "trainings": int,
+    "val_images": int,
 }  # fmt: skip
 # Version 0.2.0 expects no others in the checksum; those of methods have one of their own.
 _SUMMED = [*_KINDS][: [*_KINDS].index(FACTS)]

@@ -211,16 +211,16 @@ def split_errors(tables: Sequence[pa.Table]) -> tuple[list[pa.Table], pa.Table]:
 
 
 class Kept(NamedTuple):
-    """What an interrupted comparison keeps: finished jobs, and all finished trainings."""
+    """What an interrupted comparison keeps: the finished ones of its trainings (0: unknown)."""
 
-    jobs: int
     finished: int
     trainings: int
 
     def __str__(self) -> str:
-        verb = "is" if self.trainings == 1 else "are"
-        jobs = f"{self.finished:,} of {numbered(self.jobs, 'job')}"
-        return f"{numbered(self.trainings, 'training')} ({jobs}) {verb} finished"
+        verb = "is" if self.finished == 1 else "are"
+        number = f"{self.finished:,} of " if self.trainings else ""
+        every = numbered(self.trainings or self.finished, "training")
+        return f"{number}{every} {verb} finished"
 
 
 def kept(folder: str | PathLike[str]) -> Kept:
@@ -229,9 +229,9 @@ def kept(folder: str | PathLike[str]) -> Kept:
     plan = job_store.under_way(folder)
     keys = plan["keys"]
     others = [key for key in keys if not job_store.finished(folder / "bundles", key)]
-    trainings = sum(len(job_store.trainings(folder / "bundles", key, *SCHEMAS)) for key in others)
-    trainings += sum(len(job.table) for job in _finished(folder, {"keys": keys}))
-    return Kept(plan.get("jobs", len(keys)), len(keys) - len(others), trainings)
+    finished = sum(len(job_store.trainings(folder / "bundles", key, *SCHEMAS)) for key in others)
+    finished += sum(len(job.table) for job in _finished(folder, {"keys": keys}))
+    return Kept(finished, plan.get("trainings", 0))
 
 
 def how_to_resume(folder: str | PathLike[str]) -> str:
@@ -277,7 +277,9 @@ def read(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -
             f"{how_to_resume(folder)}"
         )
     failures = [f"{name}: {why}" for job in compared for name, why in job.failures.items()]
-    about = {name: value for name, value in plan.items() if name not in ("grid", "keys", "jobs")}
+    about = {
+        name: value for name, value in plan.items() if name not in ("grid", "keys", "trainings")
+    }
     return concat(parts, about | {"failures": failures})
 
 
@@ -452,11 +454,14 @@ def _sentences(facts: Mapping[str, Any]) -> Iterator[str]:
         f"methods, {facts['draws']} draw{'s' * (facts['draws'] != 1)}{backbones}"
     )
     if environments := facts["environments"]:
-        programs = [
-            f"{name} {' and '.join(sorted({str(e[name]) for e in environments if name in e}))}"
+        versions = {
+            name: sorted({str(e[name]) for e in environments if e.get(name)})
             for name in ("simkit", "code", "torch", "python")
-            if any(environment.get(name) for environment in environments)
-        ]
+        }
+        programs = [f"{name} {' and '.join(used)}" for name, used in versions.items() if used]
+        if (number := len(versions["code"])) > 1:
+            code = ", ".join(versions["code"])
+            programs[1] = f"{number} codes ({code}; runs with classes of your own have their own)"
         machines = {
             " ".join(str(e[name]) for name in ("system", "machine", "device") if name in e)
             for e in environments
@@ -469,23 +474,27 @@ def _sentences(facts: Mapping[str, Any]) -> Iterator[str]:
         yield f"{duration(3600 * training)} of training{annotation}{memory}"
 
 
-_NUMBERS = re.compile(r", (budget \S+|draw \d+|\S+ hours?)(?=,|$)")  # in the name of a run
+_PLACES = re.compile(r", (budget \S+|draw \d+|\S+ hours?)(?=,|$)")  # in the name of a run
+_KINDS = 8  # pairs of scheme and method in a sentence about failed runs, at most
 
 
 def grouped(failures: Sequence[str]) -> list[str]:
     """One sentence for each reason of failure: the first run and the number of others.
 
-    If they are of several schemes or methods, all of these are named.
+    If they are of several schemes or methods, these are named. Of reasons that differ only in
+    numbers, the first is given.
     """
     by_reason: dict[str, list[str]] = {}
     for failure in failures:
-        run, _, reason = failure.partition(": ")
-        by_reason.setdefault(reason, []).append(run)
+        reason = re.sub(r"[\d.,]*\d", "", failure.partition(": ")[2])
+        by_reason.setdefault(reason, []).append(failure)
     sentences = []
-    for reason, runs in by_reason.items():
-        others_count = len(runs) - 1
-        others = f" and {others_count} other run{'s' * (others_count > 1)}" if others_count else ""
-        if len(kinds := dict.fromkeys(_NUMBERS.sub("", run) for run in runs)) > 1:
-            others += f" ({'; '.join(kinds)})"
-        sentences.append(f"{runs[0]}{others}: {reason}" if reason else runs[0])
+    for first, *rest in by_reason.values():
+        run, colon, reason = first.partition(": ")
+        others = f" and {numbered(len(rest), 'other run')}" if rest else ""
+        names = (_PLACES.sub("", failure.partition(": ")[0]) for failure in (first, *rest))
+        if len(kinds := [*dict.fromkeys(names)]) > 1:
+            more = f"; and {len(kinds) - _KINDS} more" if len(kinds) > _KINDS else ""
+            others += f" ({'; '.join(kinds[:_KINDS])}{more})"
+        sentences.append(f"{run}{others}{colon}{reason}")
     return sentences

@@ -59,9 +59,11 @@ def conditions(runs: Any) -> Iterator[str]:
     if tried > 0:
         middle = table.attrs.get("tuned_at")
         at = f", at {middle} in a separate draw," if middle else ""
+        images = table.attrs.get("val_images")
+        of = f"{numbered(images, 'image')} of " if images else ""
         yield (
             f"tuned: of up to {tried:.0f} settings of every method under every scheme, those with "
-            f"the highest mAP on complete labels of the validation split{at} are compared"
+            f"the highest mAP on complete labels of {of}the validation split{at} are compared"
             f"{_unequal(table, pairs)}"
         )
     elif chosen:
@@ -127,7 +129,8 @@ def _unscored(table: pd.DataFrame) -> Iterator[str]:
 
 def text(runs: Any) -> str:
     """The results in sentences: their conditions, the purchases, and a sentence for each scheme."""
-    return "\n".join([*conditions(runs), *assumptions(runs), *purchases(runs), *sentences(runs)])
+    start = [*conditions(runs), *assumptions(runs), *free_baseline(runs)]
+    return "\n".join([*start, *purchases(runs), *sentences(runs)])
 
 
 def assumptions(runs: Any) -> list[str]:
@@ -136,22 +139,26 @@ def assumptions(runs: Any) -> list[str]:
     return list(opened(runs).attrs.get("assumes", ()))
 
 
+def free_baseline(runs: Any) -> list[str]:
+    """What the scores of a model or of a detector reach on the test split without any label."""
+    if free := zero_shot(runs):
+        return [f"Without labels, the scores reach {_mean(free)} mAP for $0 ({free.method})."]
+    facts = opened(runs).attrs
+    if not (over := facts.get("zero_shot_over")):
+        return []
+    reach = f"{100 * facts['zero_shot']:.1f} mAP" if "zero_shot" in facts else "no mAP"
+    return [
+        f"Without labels, the scores reach {reach} over {over[0]} of {over[1]} classes, those that "
+        f"they have ({facts.get('scored_by')}); other mAP is over all {over[1]}, and not "
+        "comparable."
+    ]
+
+
 def sentences(runs: Any) -> list[str]:
     """One sentence for each scheme and budget, one on what their numbers of draws assume, and one
     about complete labels."""
     rows = summary_rows(runs)
     results = [*map(_sentence, rows), *_more_draws(rows)]
-    if free := zero_shot(runs):
-        text = f"Without labels, the scores reach {_mean(free)} mAP for $0 ({free.method})."
-        results.insert(0, text)
-    elif over := (facts := opened(runs).attrs).get("zero_shot_over"):
-        reach = f"{100 * facts['zero_shot']:.1f} mAP" if "zero_shot" in facts else "no mAP"
-        results.insert(
-            0,
-            f"Without labels, the scores reach {reach} over {over[0]} of {over[1]} classes, "
-            f"those that they have ({facts.get('scored_by')}); other mAP is over all "
-            f"{over[1]}, and not comparable.",
-        )
     if full := references(runs):
         cost = money(full[0].dollars)
         results.append(f"Complete labels cost {cost} and reach {reached(full)}{_higher(runs)}.")
@@ -250,17 +257,18 @@ def _remarks(runs: Any) -> Iterator[str]:
             )
     if edges := [row for row in choices(table) if row["tuned_edge"]]:
         tried, untried = _tried(table), json.loads(table.attrs.get("untried", "{}"))
-        mends: dict[str, dict[str, int]] = {}
+        mends: dict[tuple[str, str], dict[str, int]] = {}
         for one in edges:
             mend = "widen these with [tuning.space]"
             if beyond := _beyond(one, tried, untried.get(one["method"], {})):
                 mend = f"raise runs in [tuning], as {beyond} of the space was not tried"
-            name = f"{one['method']} under {one['scheme']}{_at_edge(one, tried)}"
-            mends.setdefault(mend, {})[name] = 0
-        for mend, names in mends.items():
+            of_value = mends.setdefault((_at_edge(one, tried), mend), {})
+            of_value[f"{one['method']} under {one['scheme']}"] = 0
+        for (value, mend), names in mends.items():
+            of = f" ({value})" if value else ""
             yield (
-                f"the chosen settings of {listed([*names])} lie at the edge of the values tried; "
-                f"{mend}"
+                f"the settings chosen for {listed([*names])} lie at the edge of the values tried"
+                f"{of}; {mend}"
             )
     less: dict[str, list[str]] = {}
     for row in schemes:
@@ -411,7 +419,7 @@ def markdown(runs: Any, *, before: str = "") -> str:
     before: text that comes before the results.
     """
     bought = purchases(runs)
-    to_buy = [f"- {text}" for text in (*bought, *assumptions(runs))]
+    to_buy = [f"- {text}" for text in (*free_baseline(runs), *bought, *assumptions(runs))]
     free = zero_shot(runs)
     cells: list[tuple[Cell, str, float | None]] = [(free, "", None)] if free else []
     for row in summary_rows(runs):
@@ -478,10 +486,10 @@ def _edges(
 
 
 def _at_edge(row: dict[str, Any], tried: dict[str, dict[str, list[Any]]]) -> str:
-    """ " (lr=1, the largest of 0.01, 0.1, 1)" for a row of `choices` at an edge; or ""."""
+    """ "lr=1, the largest of 0.01, 0.1, 1" for a row of `choices` at an edge; or ""."""
     parts = [f"{name}={value:g}, the {end} of {_values(values)}"
              for name, value, end, values in _edges(row, tried)]  # fmt: skip
-    return f" ({'; '.join(parts)})" if parts else ""
+    return "; ".join(parts)
 
 
 def _beyond(
@@ -505,7 +513,7 @@ def chapter_of_settings(table: pd.DataFrame) -> str:
     rows, tried, chosen = [], _tried(table), choices(table)
     for row in chosen:
         values = ", ".join(f"{name}={value}" for name, value in json.loads(row["tuned"]).items())
-        edge = (_at_edge(row, tried).strip(" ()") or "yes") if row["tuned_edge"] else "no"
+        edge = (_at_edge(row, tried) or "yes") if row["tuned_edge"] else "no"
         scheme = f"{row['scheme']} (all images)" if row["reference"] else row["scheme"]
         score, runs = f"{100 * row['tuned_map']:.1f}", f"{row['tuned_runs']:.0f}"
         rows.append([scheme, row["method"], values, score, runs, edge])

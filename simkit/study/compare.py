@@ -41,14 +41,18 @@ from simkit.results import job_store, method_facts, runs, summary
 from simkit.results.cells import listed
 from simkit.results.figures.base import figures
 from simkit.results.result_tables import opened
+from simkit.results.runs import SWEEP
 from simkit.study.cross_fitting import write_scores
 from simkit.study.grid import COMPLETE, REFERENCE, Grid
 from simkit.study.jobs import (
     Job,
+    LabelBatch,
     check,
+    choice_of,
     choose,
     jobs,
     label_batches,
+    run_name,
     seconds,
     source_of,
     sweep,
@@ -60,11 +64,12 @@ from simkit.study.scheduler import (
     Finished,
     Part,
     Workers,
+    adopt,
     check_classes,
     finish,
     gpus,
+    kept_trainings,
     runs_here,
-    stem,
     stored,
 )  # fmt: skip
 from simkit.study.sources import StudyData, kind_of, open_source
@@ -78,6 +83,7 @@ from simkit.study.worker import (
     tuning_labels,
 )  # fmt: skip
 
+START = 5.0  # seconds until local processes have loaded torch and the data, roughly
 EVERY = 15.0  # seconds between two pictures of a comparison under way, at least
 NAMED = 4  # schemes in a sentence about failed runs, at most
 PICTURES = {"heat_map.png": "heat-map", "cost_curve.png": "cost-curve"}
@@ -97,11 +103,17 @@ class Estimate:
         Largest number of parts that all have unfinished jobs.
     jobs, finished
         Number of jobs, those of the sweep included, and of finished ones.
+    trainings, kept, again
+        Number of trainings of these jobs, of finished ones that are kept, and of those that were
+        finished by other code, such as a method before an edit, and are trained again.
+    failing, failures
+        Number of runs of the grid that are certain to fail, and a sentence for each reason.
     hours
         Time of one worker for the unfinished jobs, from operation counts for one core of a recent
         laptop; a rough estimate.
     minutes
-        Wall-clock time with `workers` workers, without their start and the figures.
+        Wall-clock time with `workers` workers and the start of their processes, without the
+        figures.
     memory_mb
         Largest memory of one worker, roughly.
     features_mb, uncomputed, cache
@@ -120,6 +132,9 @@ class Estimate:
     parts: int
     jobs: int
     finished: int
+    trainings: int
+    kept: int
+    again: int
     hours: float
     minutes: float
     workers: int
@@ -127,22 +142,29 @@ class Estimate:
     features_mb: float = 0.0
     uncomputed: int = 0
     cache: str = ""
+    failing: int = 0
+    failures: tuple[str, ...] = ()
 
     def text(self) -> str:
         """The plan in two or three lines."""
         limits = f" x {numbered(self.limits, 'budget')}" if self.limits else ""
         also = [f"{self.references:,} with all labels"] if self.references else []
         also += [f"{self.tuning:,} to choose settings"] if self.tuning else []
-        verb = "is" if self.finished == 1 else "are"
-        finished = f", of which {self.finished:,} {verb} finished" if self.finished else ""
+        to_train = self.trainings - self.kept
+        counts = f", {self.kept:,} finished" if self.kept else ""
+        counts += f", {to_train:,} to train" if self.kept and to_train else ""
+        counts += f", {self.again:,} of them again, as their code has changed" * (self.again > 0)
         share = f"part {self.part}: " if self.part else ""
         parts = f"; work for at most {self.parts:,} parts (--part)" if self.parts > 1 else ""
         lines = [
             f"plan: {numbered(self.schemes, 'scheme')}{limits} x "
             f"{numbered(self.methods, 'method')} x {numbered(self.draws, 'draw')}: "
             f"{numbered(self.runs, 'training')}" + (f", and {' and '.join(also)}" if also else ""),
-            f"{share}{numbered(self.jobs, 'job')}{finished}{parts}",
+            f"{share}{numbered(self.trainings, 'training')} in {numbered(self.jobs, 'job')}"
+            f"{counts}{parts}",
         ]
+        if self.failing:
+            lines.append(f"{self.failing:,} of these will fail, for the reasons in the note")
         if self.finished == self.jobs:
             return "\n".join([*lines, "nothing is left to train"])
         if self.cache:
@@ -153,7 +175,7 @@ class Estimate:
         lines.append(
             f"roughly {work} of processor time, {wall} if each of "
             f"{numbered(self.workers, 'worker')} has a free core, estimated from operation counts; "
-            "this is for training alone: start-up and figures add to it, and a busy machine can "
+            "with the start of processes and without the figures; a busy machine can "
             f"take twice as long; about {self.memory_mb:,.0f} MB per worker"
         )
         return "\n".join(lines)
@@ -196,7 +218,8 @@ class Comparison(runs.Runs):
         Cost of the complete validation labels on which settings were chosen, in addition to every
         budget; None without tuning.
     left
-        Number of unfinished jobs of other parts; if any, `table` has the runs of this part only.
+        Number of unfinished trainings of other parts; if any, `table` has the runs of this part
+        only.
     errors
         The runs on complete labels with additional errors (`errors` of the grid), which only plans
         read.
@@ -216,9 +239,10 @@ class Comparison(runs.Runs):
         bought, notes = summary.purchases(self), [f"note: {note}" for note in self.notes]
         start = [*summary.conditions(self), *summary.assumptions(self)]
         others = [*self.lacking(), *self.bill(), *notes]
+        free = summary.free_baseline(self)
         if not details and bought:
-            return "\n".join([*start, *others, "", *bought])
-        return "\n".join([*start, *bought, *summary.sentences(self), *others])
+            return "\n".join([*start, *others, "", *free, *bought])
+        return "\n".join([*start, *free, *bought, *summary.sentences(self), *others])
 
     def _repr_html_(self) -> str:
         # Jupyter renders text between two dollar signs as a formula.
@@ -284,7 +308,7 @@ class Comparison(runs.Runs):
         return {
             "cells": cells,
             "conditions": [*summary.conditions(self)],
-            "sentences": summary.sentences(self),
+            "sentences": [*summary.free_baseline(self), *summary.sentences(self)],
             "verdicts": summary.purchases(self),
             "runs": len(self.every),
             "planned": self.planned,
@@ -363,14 +387,15 @@ def compare(
         grid = dataclasses.replace(grid, fair=True, settings={})
     hooks = hooks or Hooks(notebook_bar("comparing"), notebook_bar("computing features"))
     with _interrupts_explained(Path(out)):
-        work = _Work(grid, Path(out), part, Workers(executor, workers, _codes(accept)), hooks)
+        work = _Work(
+            grid, Path(out), part, Workers(executor, workers), hooks, accept=_codes(accept)
+        )
         if hooks.planned is not None:
             hooks.planned(work.estimate())
         result = work.run()
     if result.failures:
         parts = [] if result.left else result.lacking()
-        errors = numbered(len(result.failures), "error")
-        parts.append(f"the first of {errors}: {result.failures[0]}")
+        parts.append(f"the first error: {result.failures[0]}")
         place = "" if result.left else f"; all are in {Path(out) / 'summary.md'}"
         warnings.warn("; ".join(parts).rstrip(".") + place, stacklevel=2)
     return result
@@ -393,8 +418,9 @@ def estimate(
     BadInput
         As `compare` does before it starts.
     """
-    of = Workers(None, workers, _codes(accept))
-    return _Work(grid, Path(out), part, of, Hooks(), dry=True).estimate()
+    of = Workers(None, workers)
+    how: dict[str, Any] = {"accept": _codes(accept), "dry": True}
+    return _Work(grid, Path(out), part, of, Hooks(), **how).estimate()
 
 
 @contextmanager
@@ -405,11 +431,11 @@ def _interrupts_explained(out: Path) -> Iterator[None]:
     except KeyboardInterrupt:
         kept = runs.kept(out)
         text = "interrupted before any work began"
-        if kept.jobs and not kept.trainings:
+        if kept.trainings and not kept.finished:
             text = (
                 "interrupted before a training was finished; the same call or command begins again"
             )
-        elif kept.jobs:
+        elif kept.finished:
             text = f"interrupted; {kept} and kept in {out}; the same call or command runs the rest"
         raise KeyboardInterrupt(text) from None
 
@@ -430,9 +456,11 @@ class _Work:
         workers: Workers,
         hooks: Hooks,
         *,
+        accept: tuple[str, ...] = (),
         dry: bool = False,
     ) -> None:
-        self.grid, self.folder, self.hooks = grid, folder, hooks
+        self.accept = accept
+        self.grid, self.folder, self.hooks, self.dry = grid, folder, hooks, dry
         self.results = folder / "bundles"
         self.part = None if part is None else Part.read(part)
         source = source_of(grid)
@@ -440,14 +468,14 @@ class _Work:
         none = {split: np.zeros(len(each.images), bool) for split, each in data.truth.items()}
         self.data = open_source(source, data=data, wanted=none, progress=hooks.preparing)
         check(grid, self.data)
-        self._check_purchases()
+        self.failures = self._certain_failures()
         if not dry:
             parts = [*map(schemes.make, grid.schemes), *map(methods.make, grid.trained)]
             check_classes(parts, workers)
         if not dry and any(each.uncomputed for each in self.data.features.values()):
             self.data = open_source(source, data=data, progress=hooks.preparing)
         self.left_out = [left_out(self.data, split) for split in source_of(grid).splits[1:]][-1]
-        job_store.check_codes(self.results, workers.accept)
+        job_store.check_codes(self.results, accept)
         by_gpu = len(gpus()) if grid.pictures and not workers.executor else 0
         self.workers = dataclasses.replace(workers, count=workers.count or by_gpu or None)
         self.jobs, self.sweep = jobs(grid, self.data), sweep(grid, self.data)
@@ -465,6 +493,8 @@ class _Work:
             untried = {spec: untried_values(grid, spec) for spec in grid.trained}
             self.about["untried"] = json.dumps({spec: of for spec, of in untried.items() if of})
             self.about["tuned_at"] = str(tried_at(grid))
+        if "val" in source.splits:
+            self.about["val_images"] = self.data.truth("val").shape[0]
         if grid.pictures is not None or not grid.features:
             self.about["fit"] = FIT
         # Pictures of the work in progress; parts write none, as they would overwrite each other's.
@@ -472,54 +502,68 @@ class _Work:
         alone = self.part is None and not (folder / "table.parquet").exists()
         self.next_preview = time.monotonic() + EVERY if alone else math.inf
 
-    def _check_purchases(self) -> None:
-        """Warn of labels that cannot be bought, before the features are computed.
+    def _certain_failures(self) -> tuple[str, ...]:
+        """A sentence for each run that is certain to fail, found on the labels of the first draw.
 
-        Raises BadInput if no labels can be bought.
+        Labels that depend on features without any are not checked. Raises BadInput if all compared
+        runs will fail.
         """
         grid, features = self.grid, self.data.features.values()
         lacking = any(each.uncomputed for each in features)
-        checked = {
-            batch.labels: None
-            for batch in label_batches(grid)
-            if not (batch.reference or (lacking and schemes.make(batch.scheme).needs_features))
-        }
+        batches = [
+            batch for batch in label_batches(grid)
+            if not (batch.errors or (lacking and schemes.make(batch.scheme).needs_features))
+        ]  # fmt: skip
         job = Job(source_of(grid), (), (0,), grid, price_list(grid.prices), self.data.ids)
-        refused = refusals(checked, job, self.data)
-        reasons = []
-        for scheme in dict.fromkeys(batch.scheme for batch in refused):
-            of_scheme = {
-                batch.limit: why for batch, why in refused.items() if batch.scheme == scheme
-            }
-            limits = [str(limit) for limit in of_scheme if limit]
-            at = f" at {listed(limits, len(limits))}" if limits else ""
-            why = of_scheme[max(of_scheme)]
-            if grid.tuning is not None and (middle := tried_at(grid)) in of_scheme:
-                why += f" (settings are tried at {middle}, so {scheme} fails at all budgets)"
-            reasons.append(f"{scheme}{at}: {why}")
-        if len(refused) == len(grid.schemes) * len(grid.limits):
-            raise BadInput(f"no labels can be bought: {'; '.join(reasons)}")
-        if refused:
-            text = f"these runs will fail, and the others go on: {'; '.join(reasons)}"
-            warnings.warn(text, stacklevel=4)
+        refused = refusals(batches, job, self.data)
+        if grid.tuning is not None:
+            middle = tried_at(grid)
+            for batch in [one for one in batches if not one.reference]:
+                for spec in batch.methods:
+                    tried = refused.get((dataclasses.replace(batch, limit=middle), spec))
+                    if tried is not None:
+                        why = f"{tried} (settings are tried at {middle}, for all budgets)"
+                        refused[batch, spec] = why
+        failures = tuple(
+            f"{run_name(batch, draw, spec)}: {why}"
+            for (batch, spec), why in refused.items() for draw in range(grid.draws)
+        )  # fmt: skip
+        compared = sum(not batch.reference for batch, _ in refused)
+        if compared == len(grid.schemes) * len(grid.limits) * len(grid.methods):
+            raise BadInput(f"every run would fail: {'; '.join(runs.grouped(failures))}")
+        if failures:
+            start = (
+                f"{len(failures):,} of {numbered(self.planned, 'run')} will fail, and the others "
+                "go on; mend the grid first to avoid it:"
+            )
+            warnings.warn("\n- ".join([start, *runs.grouped(failures)]), stacklevel=4)
+        return failures
+
+    @property
+    def planned(self) -> int:
+        """The number of compared runs and references, without those with additional errors."""
+        batches = [batch for batch in label_batches(self.grid) if not batch.errors]
+        return self.grid.draws * sum(len(batch.methods) for batch in batches)
 
     def estimate(self) -> Estimate:
         """The plan for the unfinished jobs."""
-        grid, accept, planned_jobs = self.grid, self.workers.accept, self.jobs
+        grid, planned_jobs, by_key = self.grid, self.jobs, job_store.codes(self.results)
 
         def left(of: list[Job]) -> list[Job]:
-            done = (job_store.finished(self.results, stem(job, self.results, accept)) for job in of)
-            return [job for job, finished in zip(of, done, strict=True) if not finished]
+            return [j for j in of if not {j.code, *self.accept}.intersection(by_key.get(j.key, ()))]
 
         if self.sweep and not left(self.sweep):
-            chosen, _ = choose(self.sweep, stored(self.sweep, self.results, accept).done)
+            chosen, _ = choose(self.sweep, stored(self.sweep, self.results).done)
             planned_jobs = jobs(grid, self.data, chosen)
         compared = sum(
             len(job.draws) * len(batch.methods)
             for job in planned_jobs for batch in job.batches if not batch.reference
         )  # fmt: skip
         share = [*self._share(self.sweep), *self._share(planned_jobs)]
+        if self.dry:  # else before the training
+            self._check_code(share)
         unfinished = left(share)
+        kept = sum(kept_trainings(job, self.results) for job in unfinished)
         each, alone = list[float](), 0.0  # seconds of jobs; those of jobs run one by one
         executor = self.workers.executor
         for job in unfinished:
@@ -530,6 +574,7 @@ class _Work:
         others = getattr(executor, "workers", 1) if executor else usable_cores()
         workers = self.workers.count or others
         busy = min(workers, len(unfinished)) or 1
+        start = START if executor is None and busy > 1 and sum(each) > alone else 0.0
         return Estimate(
             schemes=len(grid.schemes),
             limits=len(grid.budgets) + len(grid.hours),
@@ -542,10 +587,15 @@ class _Work:
             parts=max(len(left(self.sweep)), len(left(planned_jobs))),
             jobs=len(share),
             finished=len(share) - len(unfinished),
+            trainings=(trainings := sum(job.runs for job in share)),
+            kept=trainings - sum(job.runs for job in unfinished) + kept,
+            again=sum(job.runs for job in unfinished if job.key in by_key),
             hours=sum(each) / 3600,
-            minutes=max((sum(each) - alone) / busy + alone, *each, 0.0) / 60,
+            minutes=(max((sum(each) - alone) / busy + alone, *each, 0.0) + start) / 60,
             workers=workers,
             memory_mb=(peak_memory() or 0.0) + self._largest_stack(unfinished) / 2**20,
+            failing=len(self.failures),
+            failures=tuple(runs.grouped(self.failures)),
             **self._features(),
         )
 
@@ -579,19 +629,21 @@ class _Work:
 
     def run(self) -> Comparison:
         """Run the jobs of this part; the tables are written once all parts are finished."""
-        progress, planned_jobs, failures = self.hooks.progress, self.jobs, list[str]()
-        planned = sum(_compared_runs(job) for job in planned_jobs)
-        code_notes = self._other_code(self.sweep or planned_jobs)
+        progress, planned_jobs = self.hooks.progress, self.jobs
+        failures, sweep_notes, of_sweep = list[str](), list[str](), list[str]()
+        self._check_code(self.sweep or planned_jobs)
         sweep_runs = sum(job.runs for job in self._share(self.sweep))
         total = sweep_runs + sum(job.runs for job in self._share(planned_jobs))
+        every = sum(job.runs for job in [*self.sweep, *planned_jobs])
         if self.sweep:
-            self._begin(self.sweep, len(self.sweep) + len(planned_jobs))
+            self._begin(self.sweep, every)
             swept = self._swept(lambda done, of: progress(done, total))
             chosen, unscored = choose(self.sweep, swept.done)
-            failures = [*swept.sentences(self.sweep), *unscored]
+            failures, sweep_notes = self._unscored(swept, unscored)
+            of_sweep = _other_codes(self.sweep, swept)
             planned_jobs = jobs(self.grid, self.data, chosen)
-            code_notes += self._other_code(planned_jobs)
-        self._begin([*self.sweep, *planned_jobs])
+            self._check_code(planned_jobs)
+        self._begin([*self.sweep, *planned_jobs], every)
         share = self._share(planned_jobs)
 
         def preview() -> None:
@@ -604,16 +656,21 @@ class _Work:
         finished = finish(share, self.results, self.workers, advance, preview)
         left = 0
         if self.part is not None:
-            of_all_parts = stored(planned_jobs, self.results, self.workers.accept)
-            left = len(of_all_parts.without(planned_jobs))
+            of_all_parts = stored(planned_jobs, self.results)
+            left = sum(job.runs for job in of_all_parts.without(planned_jobs))
             share, finished = (share, finished) if left else (planned_jobs, of_all_parts)
         dollars = None
         if self.sweep and self.grid.validation != "complete":  # else each budget pays for labels
             labels = tuning_labels(self.sweep[0], self.data)
             dollars = float(cost(labels, self.sweep[0].prices.once_set_up()).dollars)
-        rows = self._rows(share, finished, [*failures, *finished.sentences(share)], planned)
-        code_notes = [*filter(None, [self.left_out]), *dict.fromkeys(code_notes)]
-        notes = (*code_notes, *summary.notes_of(opened(rows)))
+        failures += [f"{name}: {why}" for name, why in finished.reasons(share).items()]
+        rows = self._rows(share, finished, failures, self.planned)
+        used = dict.fromkeys([*of_sweep, *_other_codes(share, finished)])
+        notes = (
+            *filter(None, [self.left_out]), *sweep_notes,
+            *(f"results of other code ({code}) are used, as accepted" for code in used),
+            *summary.notes_of(opened(rows)),
+        )  # fmt: skip
         _, errors = runs.split_errors(_tables(share, finished))
         result = Comparison(rows, self.grid, notes, dollars, left, errors)
         if left:
@@ -686,40 +743,38 @@ class _Work:
         """The jobs of this part."""
         return every if self.part is None else self.part.share(every)
 
-    def _begin(self, known: list[Job], number: int = 0) -> None:
-        """Write the plan: the known jobs, and the number of jobs with those after a sweep."""
-        stems = [stem(job, self.results, self.workers.accept) for job in known]
-        about = {**self.about, "jobs": max(number, len(known))}
+    def _begin(self, known: list[Job], trainings: int) -> None:
+        """Write the plan: the known jobs, and the number of trainings with those after a sweep."""
+        stems = [job.stem for job in known]
+        about = {**self.about, "trainings": trainings}
         job_store.begin(self.folder, grid=self.grid.to_toml(), keys=stems, about=about)
 
-    def _other_code(self, planned_jobs: list[Job]) -> list[str]:
-        """Notes on the use of results of accepted code; warns of unused results of other code."""
-        by_code: dict[str, list[Job]] = {}
+    def _check_code(self, planned_jobs: list[Job]) -> None:
+        """Store results of accepted code as those of these jobs; warn of other code's."""
+        if not self.dry:
+            adopt(planned_jobs, self.results, self.accept)
+        by_key, by_code = job_store.codes(self.results), dict[str, list[Job]]()
         for job in planned_jobs:
-            if not job_store.finished(self.results, job.stem):
+            codes = by_key.get(job.key, ())
+            if codes and not {job.code, *self.accept}.intersection(codes):
                 by_code.setdefault(job.code, []).append(job)
-        accepted, others, again, older = list[str](), list[str](), list[str](), Counter[str]()
+        others, again, older = list[str](), list[str](), Counter[str]()
         for of_code in by_code.values():
-            codes = job_store.codes(self.results, [job.key for job in of_code])
-            if used := [code for code in self.workers.accept if code in codes]:
-                accepted += used
-            elif codes:
-                (code, number), *rest = codes.most_common()
-                own = dict.fromkeys(name for job in of_code for name in job.own)
-                of = f" of {listed([*own])}" if own else ""
-                again.append(f"{numbered(number, 'job')}{of} ({code})")
-                others.append(code)
-                older.update(dict(rest))
+            (code, _), *rest = Counter(c for job in of_code for c in by_key[job.key]).most_common()
+            own = dict.fromkeys(name for job in of_code for name in job.own)
+            of = f" of {listed([*own])}" if own else ""
+            again.append(f"{numbered(sum(job.runs for job in of_code), 'training')}{of} ({code})")
+            others.append(code)
+            older.update(dict(rest))
         if again:
             counts = ", ".join(f"{code} {count:,}" for code, count in older.most_common())
             more = f"; of {numbered(len(older), 'other code')}: {counts}" if older else ""
-            accept = ",".join([*self.workers.accept, *others])
+            accept = ",".join([*self.accept, *others])
             warnings.warn(
                 f"results of other code are not used: {listed(again, len(again))} will run again; "
                 f"accept {accept!r} (--accept {accept}) to use them{more}",
                 stacklevel=4,
             )
-        return [f"results of other code ({code}) are used, as accepted" for code in accepted]
 
     def _swept(self, progress: Progress) -> Finished:
         """The sweep; a part runs its own share first, and then the unfinished jobs of others."""
@@ -730,13 +785,32 @@ class _Work:
         # A few at a time, so that parts seldom run the same job.
         at_once = self.workers.count or usable_cores()
         while others:
-            swept.done |= stored(others, self.results, self.workers.accept).done
+            swept.done |= stored(others, self.results).done
             unfinished = [job for job in others if job.key not in swept.done]
             finished = finish(unfinished[:at_once], self.results, self.workers, silent)
             swept.done |= finished.done
             swept.failures |= finished.failures
             others = unfinished[at_once:]
         return swept
+
+    def _unscored(
+        self, swept: Finished, unscored: Sequence[tuple[LabelBatch, str]]
+    ) -> tuple[list[str], list[str]]:
+        """A sentence for each run that a sweep left without settings, and for other failed trials.
+
+        unscored: the batches of the sweep and the methods without a score.
+        """
+        failures, reasons = list[str](), swept.reasons(self.sweep)
+        of_choice = {(choice_of(batch), spec): run_name(batch, SWEEP, spec)
+                     for batch, spec in unscored}  # fmt: skip
+        nothing = "no setting has a score on the validation labels; leave tuning out"
+        for batch in label_batches(self.grid):
+            for spec in (m for m in batch.methods if (choice_of(batch), m) in of_choice):
+                why = reasons.get(of_choice[choice_of(batch), spec], nothing)
+                failures += [f"{run_name(batch, draw, spec)}: {why}"
+                             for draw in range(self.grid.draws) if not batch.errors]  # fmt: skip
+        lost = {*of_choice.values()}
+        return failures, [f"{name}: {why}" for name, why in reasons.items() if name not in lost]
 
     def _preview(self, share: list[Job]) -> None:
         """Write heat_map.png and summary.md of the complete draws, in at most 3 % of the time.
@@ -745,7 +819,7 @@ class _Work:
         `open_runs`.
         """
         now, start = time.monotonic(), time.process_time()
-        finished = stored(share, self.results, self.workers.accept)
+        finished = stored(share, self.results)
         unfinished = {draw for job in finished.without(share) for draw in job.draws}
         complete = [job for job in share if not unfinished.intersection(job.draws)]
         draws = len({draw for job in complete for draw in job.draws})
@@ -776,9 +850,14 @@ def _tables(jobs: Sequence[Job], finished: Finished) -> list[Table]:
     return [finished.done[job.key].table for job in jobs if job.key in finished.done]
 
 
-def _compared_runs(job: Job) -> int:
-    """The runs of a job without those on labels with additional errors."""
-    return len(job.draws) * sum(len(batch.methods) for batch in job.batches if not batch.errors)
+def _other_codes(jobs: Sequence[Job], finished: Finished) -> list[str]:
+    """The hashes of accepted code that made results of these jobs."""
+    codes = dict[str, None]()
+    for job in (one for one in jobs if one.key in finished.done):
+        for text in dict.fromkeys(finished.done[job.key].table["environment"].to_pylist()):
+            if (code := json.loads(text).get("code", job.code)) != job.code:
+                codes[code] = None
+    return [*codes]
 
 
 def _compared(grid: Grid, data: StudyData) -> str:
@@ -797,7 +876,8 @@ def _compared(grid: Grid, data: StudyData) -> str:
             features += f", of {name} with the weights {weights}"
     trained = [grid.training(spec) for spec in grid.trained]
     epochs = [str(number) for number in sorted({one.epochs for one in trained})]
-    chosen = {"last": "the last is scored", "best": "the best on validation labels is scored"}
+    val = f"{data.truth('val').shape[0]:,} validation images" if grid.validation != "none" else ""
+    chosen = {"last": "the last is scored", "best": f"the best on labels of {val} is scored"}
     scored = listed([chosen[one] for one in dict.fromkeys(one.select for one in trained)])
     of = f"{asked:,} of " if asked < images else ""
     return (

@@ -174,6 +174,12 @@ class Job:
         return len(self.draws) * sum(len(batch.methods) for batch in self.batches)
 
     @property
+    def names(self) -> list[str]:
+        """The names of its runs."""
+        places = ((draw, batch) for draw in self.draws for batch in self.batches)
+        return [run_name(batch, draw, spec) for draw, batch in places for spec in batch.methods]
+
+    @property
     def own(self) -> list[str]:
         """Its schemes and methods from outside simkit."""
         names = dict[str, object]()
@@ -204,6 +210,11 @@ class Job:
 def draw_name(draw: int) -> str:
     """ "draw 3", or "tuning" for the draw of the sweep."""
     return "tuning" if draw == SWEEP else f"draw {draw}"
+
+
+def run_name(batch: LabelBatch, draw: int, spec: str) -> str:
+    """The name of a run in the sentences about failures."""
+    return f"{batch}, {draw_name(draw)}, {spec}"
 
 
 def transform_of(grid: Grid, spec: str) -> ImageTransform | None:
@@ -311,11 +322,13 @@ def tried_at(grid: Grid) -> Budget:
     return grid.limits[len(grid.limits) // 2]
 
 
-def choose(tried: Sequence[Job], done: Mapping[str, Result]) -> tuple[Choices, list[str]]:
+def choose(
+    tried: Sequence[Job], done: Mapping[str, Result]
+) -> tuple[Choices, list[tuple[LabelBatch, str]]]:
     """The result of a sweep, from the finished jobs by key.
 
     For each method and scheme the setting with the highest mAP on the validation labels (of equal
-    ones the first that is not at the edge), and a sentence for each that has no score.
+    ones the first that is not at the edge), and the batches and methods of the sweep without any.
     """
     columns = ["scheme", "reference", "method", "tuned", "tuned_map"]
     tables = [done[job.key].table.select(columns) for job in tried if job.key in done]
@@ -328,18 +341,15 @@ def choose(tried: Sequence[Job], done: Mapping[str, Result]) -> tuple[Choices, l
             scored = dataclasses.replace(setting, score=score)
             settings.setdefault((batch.labels, spec), []).append(scored)
     chosen: dict[tuple[str, str], Setting] = {}
-    sentences = []
+    unscored = []
     for (labels, spec), several in settings.items():
         if successful := [setting for setting in several if setting.score is not None]:
             best = max(successful, key=lambda one: (one.score or 0.0, not at_edge(one, several)))
             best = dataclasses.replace(best, runs=len(several), edge=at_edge(best, several))
             chosen[choice_of(labels), spec] = best
         else:
-            sentences.append(
-                f"{labels}, tuning, {spec}: no setting has a score on the validation labels; see "
-                "the failures, or leave tuning out"
-            )
-    return chosen, sentences
+            unscored.append((labels, spec))
+    return chosen, unscored
 
 
 def label_batches(grid: Grid) -> list[LabelBatch]:
@@ -382,6 +392,11 @@ def _tried(grid: Grid, spec: str) -> list[Setting]:
         return []
     lr = grid.training(spec).rate(backbone=grid.pictures is not None)
     return grid.tuning.settings(spec, lr=lr, seed=grid.seed)
+
+
+def spellings(batch: LabelBatch, spec: str, grid: Grid) -> list[str]:
+    """The names, with settings, with which a method of a batch may be trained: all of a sweep."""
+    return [one.method(spec) for one in _tried(grid, spec)] or [batch.spelled(spec)]
 
 
 def tried_values(grid: Grid, spec: str) -> dict[str, list[Any]]:

@@ -91,13 +91,10 @@ class Workers:
         An executor of concurrent.futures; None for local processes.
     count
         Number of local processes; None for one per core.
-    accept
-        Hashes of other code whose stored results are used.
     """
 
     executor: futures.Executor | None = None
     count: int | None = None
-    accept: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)
@@ -111,15 +108,15 @@ class Finished:
         """The jobs that have neither finished nor failed."""
         return [job for job in jobs if job.key not in self.done and job.key not in self.failures]
 
-    def sentences(self, jobs: Sequence[Job]) -> list[str]:
-        """One for each failed job or method, in the order of the jobs."""
-        sentences = []
+    def reasons(self, jobs: Sequence[Job]) -> dict[str, str]:
+        """The reason of each failed run by its name, in the order of the jobs."""
+        reasons = dict[str, str]()
         for job in jobs:
-            failures = self.done[job.key].failures if job.key in self.done else {}
-            if job.key in self.failures:
-                failures = {str(job): self.failures[job.key]}
-            sentences += [f"{name}: {why}" for name, why in failures.items()]
-        return sentences
+            if job.key in self.done:
+                reasons |= self.done[job.key].failures
+            elif job.key in self.failures:
+                reasons |= dict.fromkeys(job.names, self.failures[job.key])
+        return reasons
 
 
 def finish(
@@ -138,13 +135,13 @@ def finish(
     between
         Called after every job but the last.
     """
-    finished = stored(jobs, folder, workers.accept)
+    finished = stored(jobs, folder)
     local = workers.executor is None  # others may see no such folder
     away, here = list[Job](), list[Job]()
     for job in finished.without(jobs):
         (here if local and runs_here(job) else away).append(job)
     unfinished = [*away, *here]
-    trained = [_trained(job, folder) if local else 0 for job in unfinished]
+    trained = [kept_trainings(job, folder) if local else 0 for job in unfinished]
     count = _Count(jobs, unfinished, trained, progress)
     places = {job.key: place for place, job in enumerate(unfinished)}
     work: Callable[..., job_store.Result] = run
@@ -241,7 +238,7 @@ def _run(job: Job, folder: Path, places: Mapping[str, int]) -> job_store.Result:
     return run(job, folder, partial(_tell, places[job.key]))
 
 
-def _trained(job: Job, folder: Path) -> int:
+def kept_trainings(job: Job, folder: Path) -> int:
     """Number of finished trainings of an interrupted job."""
     return sum(
         not _other_versions(each) for each in job_store.trainings(folder, job.stem, *runs.SCHEMAS)
@@ -273,18 +270,23 @@ def _failure(outcome: job_store.Result | Exception, *, local: bool) -> str:
     return sentence(outcome)
 
 
-def stored(jobs: Sequence[Job], folder: Path, accept: Sequence[str] = ()) -> Finished:
+def stored(jobs: Sequence[Job], folder: Path) -> Finished:
     """Stored results."""
-    results = {
-        job.key: job_store.load(folder, stem(job, folder, accept), *runs.SCHEMAS) for job in jobs
-    }
+    results = {job.key: job_store.load(folder, job.stem, *runs.SCHEMAS) for job in jobs}
     return Finished({key: result for key, result in results.items() if result})
 
 
-def stem(job: Job, folder: Path, accept: Sequence[str] = ()) -> str:
-    """The stem of the job's file: its own, or that of accepted code if only that is stored."""
-    stems = [job.stem, *(f"{job.key}-{code}" for code in accept)]
-    return next((stem for stem in stems if job_store.finished(folder, stem)), job.stem)
+def adopt(jobs: Sequence[Job], folder: Path, accept: Sequence[str]) -> None:
+    """Store the results of accepted code as those of these jobs, so that it is accepted once.
+
+    Their rows keep the hash of the code that made them.
+    """
+    for job in jobs if accept else ():
+        for code in accept:
+            if job_store.finished(folder, job.stem):
+                break
+            if result := job_store.load(folder, f"{job.key}-{code}", *runs.SCHEMAS):
+                job_store.save(result, folder, job.stem)
 
 
 class NoWorker(BrokenProcessPool):

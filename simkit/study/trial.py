@@ -27,7 +27,14 @@ from simkit.learn.methods import Method
 from simkit.learn.optim import Settings
 from simkit.learn.side_info import prepare
 from simkit.learn.train import Trained, train
-from simkit.learn.trained import CROSS_FITTED, SETS_THRESHOLDS, TAG_PRECISION, VAL, thresholds_from
+from simkit.learn.trained import (
+    BOTH,
+    CROSS_FITTED,
+    SETS_THRESHOLDS,
+    TAG_PRECISION,
+    VAL,
+    thresholds_from,
+)
 from simkit.learn.training_images import TrainingImages
 from simkit.metrics.ap import LabelCounts
 from simkit.progress import Progress, silent
@@ -42,6 +49,7 @@ from simkit.study.worker import Scored, Training, left_out
 
 _GROUPS = 5  # number of groups of classes, by their number of training labels
 LOWER = (0.7, 0.5, 0.4, 0.3, 0.2)  # tag precisions whose numbers of classes are counted
+_SMALL = 1_000  # images of val from which on thresholds come from these alone
 _FEW = 64  # images whose pooled features are compared with maps
 
 
@@ -222,8 +230,8 @@ def trial(
     where
         Name of the labels in error messages.
     report
-        Measure further metrics, see `Detailed`. Thresholds come from val or, for a head without
-        one, from training images with labels of nearly all classes (`cross_fitted`).
+        Measure further metrics, see `Detailed`. Thresholds come from val and, for a head with few
+        images in it, from training images with labels of nearly all classes (`cross_fitted`).
     tag_precision
         Of the report's thresholds: at least this share of the tags of a class must be right, as 30%
         or 0.3, with 95 % confidence for each class (`metrics.f1_thresholds`); a class that does not
@@ -277,9 +285,10 @@ def trial(
     trained = train(task, method, checkpoint=checkpoint, progress=progress, **options)
     trained = _with_data(trained, run, task.rows)
     images = _image_counts(labels, all_asked)
-    fitted = _cross_fitted(run, trained, labels, progress) if report and not val else None
-    of_val = run.scored(trained, "val") if val else fitted
-    trained = _with_thresholds(trained, of_val, val=val, precision=tag_precision)
+    of_val, how_fitted = run.scored(trained, "val") if val else None, VAL
+    if report and (of_val is None or len(of_val.scores) < _SMALL):
+        of_val, how_fitted = _joined(of_val, _cross_fitted(run, trained, labels, progress))
+    trained = _with_thresholds(trained, of_val, how=how_fitted, precision=tag_precision)
     if not split:
         return Trial(trained, "", 0, math.nan, math.nan, *images)
     test, detailed = run.scored(trained, split), None
@@ -441,8 +450,22 @@ def _cross_fitted(
     if run.transform is not None or len(rows) < 2 * FOLDS:
         return None
     codes = labels.codes[rows].toarray()
+    # val is scored after the epochs that it has chosen.
+    settings = replace(run.settings, select="last", epochs=trained.epoch)
+    run = replace(run, settings=settings) if run.settings.select == "best" else run
     scores = cross_fitted(run, labels, rows, progress, scale=trained)
     return Scored(scores, codes == PRESENT, codes != 0)
+
+
+def _joined(val: Scored | None, fitted: Scored | None) -> tuple[Scored | None, str]:
+    """The scores of both, and the name of the images that these are."""
+    if val is None or fitted is None:
+        return val or fitted, CROSS_FITTED if val is None else VAL
+    known = np.ones(val.scores.shape, bool) if val.known is None else val.known
+    parts = [val.scores, val.present, known]
+    dense = (part.toarray() if issparse(part) else part for part in parts)
+    joined = zip(dense, (fitted.scores, fitted.present, fitted.known), strict=True)
+    return Scored(*map(np.concatenate, joined)), BOTH
 
 
 def _detailed(
@@ -499,7 +522,7 @@ def _with_scores(
 
 
 def _with_thresholds(
-    trained: Trained, scored: Scored | None, *, val: bool, precision: float
+    trained: Trained, scored: Scored | None, *, how: str, precision: float
 ) -> Trained:
     """The model with the thresholds of the highest F1 at a precision on these images, if any."""
     if scored is None:
@@ -510,7 +533,7 @@ def _with_thresholds(
         trained, tag_options=options,
         thresholds=tuple(np.where(np.isinf(values), np.nan, values).tolist()),
         thresholds_from=scored.scores.shape[0], tag_precision=precision,
-        thresholds_how=VAL if val else CROSS_FITTED,
+        thresholds_how=how,
         thresholds_present=tuple(LabelCounts.of(scored.present, scored.known).present.tolist()),
     )  # fmt: skip
 

@@ -22,7 +22,7 @@ from scipy.sparse import issparse
 
 from simkit import metrics
 from simkit.annotate.annotators import Habits
-from simkit.annotate.budget import Ladder, amount_for
+from simkit.annotate.budget import Affordable, Ladder, amount_for
 from simkit.annotate.prices import Cost, cost
 from simkit.annotate.simulate import how_many, simulate
 from simkit.data.dataset import read_spec
@@ -47,7 +47,7 @@ from simkit.results.job_store import STACK, Result
 from simkit.results.runs import ERRORS, SCHEMAS, SWEEP, Row
 from simkit.study import sources
 from simkit.study.grid import COMPLETE
-from simkit.study.jobs import Job, LabelBatch, draw_name, transform_of
+from simkit.study.jobs import Job, LabelBatch, run_name, spellings, transform_of
 from simkit.study.sources import ImageTransform, StudyData, kind_of
 
 _DIVERGED = 1e7  # no normal training reaches such a loss, even as a sum over a large batch
@@ -293,10 +293,9 @@ class Repetition:
         """Complete labels of the validation split, for tuning and thresholds."""
         return tuning_labels(self.job, self.data)
 
-    def _fail(self, error: Exception, batch: LabelBatch, spec: str = "") -> None:
-        """Record the error of a method, or of the whole batch for all its methods."""
-        names = [str(batch), draw_name(self.job.draw), spec]
-        self.failures[", ".join(filter(None, names))] = error
+    def _fail(self, error: Exception, batch: LabelBatch, *specs: str) -> None:
+        """Record the error of some methods of a batch."""
+        self.failures |= {run_name(batch, self.job.draw, spec): error for spec in specs}
 
     def _runs(self, batch: LabelBatch) -> list[_Run]:
         """The runs on a batch of labels, with their side information."""
@@ -306,17 +305,17 @@ class Repetition:
                 with warnings_of() as notes:
                     self._bought[batch.labels] = buy(batch, job, self.data), notes
         except Exception as error:
-            # With backbones, every method has its own batch.
-            self._fail(error, batch, batch.methods[0] if job.grid.pictures else "")
+            self._fail(error, batch, *batch.methods)
             return []
         paid, notes = self._bought[batch.labels]
-        labels = paid.train if job.grid.unasked == "skip" else paid.train.over_all_images()
+        labels = trained_on(paid.train, job)
         # Methods share side information if their inputs agree; a backbone has its own batch.
         shared: dict[str, Task] = {}
         for spec in batch.methods:
             with warnings_of() as of_preparation:
                 try:
                     method = methods.make(batch.spelled(spec))
+                    method.check(labels)
                     settings, transform = job.grid.training(spec), transform_of(job.grid, spec)
                     seeds = job.grid.seed, job.draw
                     training = Training(self.data, method, settings, transform, *seeds)
@@ -594,10 +593,14 @@ def buy(batch: LabelBatch, job: Job, data: StudyData) -> PaidLabels:
     return PaidLabels(labels, train_bill.dollars + dollars, seconds, validation, dollars)
 
 
-def refusals(batches: Iterable[LabelBatch], job: Job, data: StudyData) -> dict[LabelBatch, str]:
-    """Why batches of labels cannot be bought, for those of a job of one draw that cannot.
+def refusals(
+    batches: Iterable[LabelBatch], job: Job, data: StudyData
+) -> dict[tuple[LabelBatch, str], str]:
+    """The reasons of the runs that are certain to fail in a job of one draw, by batch and method.
 
-    A scheme is simulated once, with its smallest amount; only budgets near its price are tried.
+    Labels that cannot be bought fail for all methods of their batch, and labels that a method
+    refuses (`Method.check`) for this one. A scheme is simulated once, with its smallest amount;
+    larger amounts are bought only near their price, and where a method refuses the smallest one.
     """
     part, taken = 1.0, Cost(0.0, 0.0, (), 0, job.prices.name)
     if job.grid.validation == "complete":
@@ -606,23 +609,55 @@ def refusals(batches: Iterable[LabelBatch], job: Job, data: StudyData) -> dict[L
     elif job.grid.validation == "partial":  # each split gets a share of the budget
         sizes = [data.truth(split).shape[0] for split in ("train", "val")]
         part = min(sizes) / sum(sizes)
-    least, refused = dict[str, Cost](), dict[LabelBatch, str]()
+    least, bought = dict[str, Affordable](), dict[LabelBatch, PaidLabels]()
+    refused = dict[tuple[LabelBatch, str], str]()
     for batch in batches:
         try:
             if batch.scheme not in least:
                 least[batch.scheme] = _least(batch, job, data)
             if batch.limit:
                 amount, unit = batch.limit.amount
-                spent = [getattr(bill, unit) for bill in (least[batch.scheme], taken)]
+                spent = [getattr(bill, unit) for bill in (least[batch.scheme].cost, taken)]
                 if None in spent or part * amount < sum(spent):
-                    buy(batch, job, data)
+                    bought[batch.labels] = buy(batch, job, data)
         except Exception as error:
-            refused[batch] = sentence(error)
+            refused |= dict.fromkeys(((batch, spec) for spec in batch.methods), sentence(error))
+            continue
+        for spec in batch.methods:
+            if not _refused(least[batch.scheme].labels, batch, spec, job):
+                continue
+            try:
+                if batch.labels not in bought:
+                    with warnings_of():
+                        bought[batch.labels] = buy(batch, job, data)
+                why = _refused(bought[batch.labels].train, batch, spec, job)
+            except Exception as error:
+                why = sentence(error)
+            if why:
+                refused[batch, spec] = why
     return refused
 
 
-def _least(batch: LabelBatch, job: Job, data: StudyData) -> Cost:
-    """The bill of the smallest amount of a batch's scheme."""
+def _refused(labels: PartialLabels, batch: LabelBatch, spec: str, job: Job) -> str:
+    """Why a method cannot learn from these labels with any of its settings; or ""."""
+    labels, why = trained_on(labels, job), ""
+    for name in spellings(batch, spec, job.grid):
+        try:
+            methods.make(name).check(labels)
+        except Exception as error:
+            why = why or sentence(error)
+        else:
+            return ""
+    return why
+
+
+def trained_on(labels: PartialLabels, job: Job) -> PartialLabels:
+    """The labels of a batch as its methods are trained on them."""
+    return labels if job.grid.unasked == "skip" else labels.over_all_images()
+
+
+def _least(batch: LabelBatch, job: Job, data: StudyData) -> Affordable:
+    """The smallest amount of a batch's scheme."""
     truth = data.truth("train")
     annotate = partial(simulate, truth, **_people(job, data, "train"))
     shape = how_many(batch.images, truth.shape[0]), truth.shape[1]

@@ -122,7 +122,7 @@ def test_the_bill_of_the_smallest_amount_with_a_question():
             return Effort({"verify": np.bincount([1], [max(0, images - free)]).astype(int)},
                           np.zeros(1, int))  # fmt: skip
 
-        bill = Ladder.of(annotate, (5_000, 1), "single-positive", listed).least()
+        bill = Ladder.of(annotate, (5_000, 1), "single-positive", listed).least().cost
         assert bill.dollars == max(0, least - free)
 
 

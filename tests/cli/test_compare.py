@@ -135,7 +135,7 @@ def test_a_part_says_what_is_left(shell, monkeypatch) -> None:
     Path("grid.toml").write_text(GRID)
     done = shell("compare", "grid.toml", "--part", "1/2", "--workers", 1)
     assert done.code == 0 and done.out.startswith(
-        "part 1/2 has 7 runs in runs; unfinished jobs of the grid: 1; "
+        "part 1/2 has 7 runs in runs; unfinished trainings of the grid: 7; "
     )
     assert "the same command without --part" in done.out and done.out.count("\n") == 1
 
@@ -146,7 +146,7 @@ def test_a_dry_run_prints_the_plan_and_computes_nothing(shell, monkeypatch) -> N
     done = shell("compare", "grid.toml", "--dry-run", "--workers", 2)
     assert done.code == 0 and re.fullmatch(
         r"plan: 2 schemes x 1 budget x 2 methods x 2 draws: 8 trainings, and 6 with all labels\n"
-        r"1 job\n"
+        r"14 trainings in 1 job\n"
         r"features: 0\.\d MB in empty; to compute: \d\d\d images\n"
         r"roughly 0:0\d:\d\d of processor time, 0:0\d:\d\d if each of 2 workers .*; "
         r"about [\d,]+ MB per worker\n",
@@ -158,7 +158,7 @@ def test_a_dry_run_prints_the_plan_and_computes_nothing(shell, monkeypatch) -> N
     run = shell("compare", "grid.toml", "--workers", 1)
     assert "simkit: plan" not in run.err and "plan: 2 schemes x 1 budget" in run.err
     done = shell("compare", "grid.toml", "--dry-run")
-    assert done.out.endswith("1 job, of which 1 is finished\nnothing is left to train\n")
+    assert done.out.endswith("14 trainings in 1 job, 14 finished\nnothing is left to train\n")
 
 
 def test_an_interrupted_comparison_says_what_is_kept(shell, monkeypatch) -> None:
@@ -189,7 +189,7 @@ def test_the_sweep_of_an_interrupted_comparison_is_counted(shell, monkeypatch) -
     monkeypatch.setattr(compare, "finish", interrupted)
     told = shell("compare", "grid.toml", "--fair", "--workers", 1).err
     trainings = sum(job.runs for job in done)
-    assert f"interrupted; {trainings} trainings (1 of 2 jobs) are finished and kept" in told
+    assert f"interrupted; {trainings} of {trainings + 6} trainings are finished and kept" in told
 
 
 def interrupted_after_two():
@@ -213,7 +213,7 @@ def test_finished_trainings_of_an_interrupted_job_are_not_repeated(shell, monkey
     monkeypatch.setattr(worker, "train_stack", interrupted)
     done = shell(*command, "runs")
     kept = sum(trained)
-    said = f"{kept} trainings (0 of 1 job) are finished"
+    said = f"{kept} of 14 trainings are finished"
     assert f"interrupted; {said} and kept in runs; the same call or command" in done.err
     shown = shell("show", "runs")
     assert shown.code == 2 and said in shown.err
@@ -248,7 +248,7 @@ def test_what_failed_stays_on_disk(shell) -> None:
         "wrote summary.md, grid.toml, heat_map.png, cost_curve.png, table.csv, table.parquet"
         in done.out
     )
-    assert done.err.count("single-positive (full), rpa (full); the first of 4 errors: ") == 1
+    assert done.err.count("single-positive (full), rpa (full); the first error: ") == 1
     told = Path("runs/summary.md").read_text()
     assert told.startswith(
         "# Comparison\n\nscenes:images=150,val=20,test=100: 150 training images and 100 test "
@@ -256,7 +256,13 @@ def test_what_failed_stays_on_disk(shell) -> None:
         f"2 draws, seed 0; 2 epochs, the last is scored; simkit {versions()['simkit']}\n"
     )
     assert "# Failed\n\n4 of 12 runs failed" in told
-    assert told.count("full and 1 other run: method 'full' needs complete labels, but ") == 2
+    others = "full and 3 other runs (single-positive, full; rpa, full): method 'full' needs"
+    assert told.count(others) == 1 and re.search(
+        f"\n- single-positive, .*{re.escape(others)}", done.err
+    )
+    planned = shell("compare", "grid.toml", "--dry-run", "--out", "elsewhere")
+    assert "4 of these will fail, for the reasons in the note" in planned.out
+    assert others in planned.err and not Path("elsewhere").exists()
     shown = shell("show", "runs")
     assert shown.out.startswith("8 of 12 runs: ") and "method 'full' needs complete" in shown.out
     assert len(shell("show", "runs", "--json").json["failures"]) == 4

@@ -312,9 +312,9 @@ def test_a_folder_is_described(tmp_path):
     summary.write_text("# What to buy\n\n- $50: buy fpc\n\n# Tables\n\n- others\n", "utf-8")
     text = describe(tmp_path)["text"]
     assert text.endswith(f"\n$50: buy fpc\nfull table: {summary}") and "others" not in text
-    about = {"classes": [], "leaves": []}
+    about = {"classes": [], "leaves": [], "trainings": 4}
     job_store.begin(tmp_path, grid="draws = 2", keys=["a", "b"], about=about)
-    assert describe(tmp_path)["unfinished"] == "0 trainings (0 of 2 jobs) are finished"
+    assert describe(tmp_path)["unfinished"] == "0 of 4 trainings are finished"
 
 
 def test_a_summary_says_first_how_settings_were_chosen_and_which_images_were_scored():
@@ -427,13 +427,23 @@ def test_chosen_settings_are_a_chapter_and_edges_a_remark():
     assert "- tried for ll-r: lr 0.001, 0.01, 0.1; delta 0.1, 0.2\n" in text
     assert "| 4 | lr=0.1, the largest of 0.001, 0.01, 0.1 |" in text
     (note,) = (text for text in summary.purchases(rows) if "[tuning.space]" in text)
-    assert "of ll-r under fpc (lr=0.1, the largest of 0.001, 0.01, 0.1) lie at" in note
+    values = "lie at the edge of the values tried (lr=0.1, the largest of 0.001, 0.01, 0.1); "
+    assert f"for ll-r under fpc {values}" in note
+    several = [*parts, table({"an": [0.4, 0.5]}, **edge | {"scheme": "rpa"})]
+    shared = runs.Runs(runs.concat(several, about)).every
+    (note,) = (text for text in summary.purchases(shared) if "[tuning.space]" in text)
+    assert f"for ll-r under fpc and an under rpa {values}" in note
     about |= {"untried": json.dumps({"ll-r": {"lr": [0.0001, 1.0]}}), "tuned_at": "$5"}
+    about["val_images"] = 57
     rows = runs.Runs(runs.concat(parts, about)).every
     (note,) = (text for text in summary.purchases(rows) if "lie at the edge" in text)
     assert note.endswith("; raise runs in [tuning], as lr=1 of the space was not tried")
     tuned, *_ = summary.conditions(rows)
-    assert " validation split, at $5 in a separate draw, are" in tuned and "unequal" not in tuned
+    assert (
+        " complete labels of 57 images of the validation split, at $5 in a separate draw, are"
+        in tuned
+        and "unequal" not in tuned
+    )
     for tried, more in [
         ({"ll-r": {"lr": [0.1, 1.0]}}, "methods were tried with different values of lr"),
         ({"em": rates}, "4 for an and ll-r and 7 for em"),

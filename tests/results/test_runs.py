@@ -90,12 +90,12 @@ def test_folders_without_runs_are_refused_with_how_far_the_work_is(tmp_path):
     for place, what in ((tmp_path, "holds no runs"), (tmp_path / "nowhere", "not a folder")):
         with pytest.raises(BadInput, match=what):
             runs.read(place)
-    none = {"classes": [], "leaves": []}
+    none = {"classes": [], "leaves": [], "trainings": 2}
     job_store.begin(tmp_path, grid="draws = 2", keys=[STEM, "b"], about=none)
-    with pytest.raises(BadInput, match="0 of 2 jobs"):
+    with pytest.raises(BadInput, match="0 of 2 trainings"):
         runs.read(tmp_path)
     job_store.save(one(draw=runs.SWEEP), tmp_path / "bundles", STEM)
-    with pytest.raises(BadInput, match=r"1 of 2 jobs.* sweep"):
+    with pytest.raises(BadInput, match=r"1 of 2 trainings.* sweep"):
         runs.read(tmp_path)
     (tmp_path / "table.parquet").write_bytes(b"PAR1")
     with pytest.raises(BadInput, match=r"table\.parquet cannot be read"):

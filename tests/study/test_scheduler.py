@@ -197,10 +197,11 @@ def test_a_job_that_kills_its_process_is_named_and_the_rest_is_kept(tiny, tmp_pa
     jobs, _ = planned(tiny())
     monkeypatch.setattr(scheduler, "outcomes", dies_in_draw_1)
     found = finish(jobs, tmp_path, HERE, silent)
-    (sentence,) = found.sentences(jobs)
-    assert sentence.startswith("rpa(keep=0.5), draw 1: ") and "smaller memory" in sentence
+    ((run_name, why),) = found.reasons(jobs).items()
+    assert run_name == "rpa(keep=0.5), draw 1, an" and "smaller memory" in why
     monkeypatch.setattr(scheduler, "outcomes", lambda run, jobs, **how: [(jobs[0], NoWorker())])
-    assert '`if __name__ == "__main__":`' in finish(jobs, tmp_path, HERE, silent).sentences(jobs)[0]
+    (why,) = finish(jobs, tmp_path, HERE, silent).reasons(jobs).values()
+    assert '`if __name__ == "__main__":`' in why
     assert set(found.done) == {jobs[0].key, jobs[2].key}
     monkeypatch.undo()
     again = finish(jobs, tmp_path, HERE, silent)  # it is not kept as failed
@@ -216,7 +217,7 @@ def test_what_another_version_computed_is_not_taken(tiny, tmp_path, monkeypatch)
     monkeypatch.setattr(scheduler, "run", elsewhere)
     jobs, _ = planned(tiny(draws=1))
     found = finish(jobs, tmp_path, HERE, silent)
-    (sentence,) = found.sentences(jobs)
+    (sentence,) = found.reasons(jobs).values()
     assert "numpy 2.9, torch 1.0" in sentence and "install the same" in sentence
     assert not found.done and not scheduler.stored(jobs, tmp_path).done
 

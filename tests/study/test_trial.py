@@ -217,6 +217,20 @@ def test_thresholds_without_val_are_from_models_that_have_not_seen_the_image(tmp
     assert few.trained.thresholds == () and "at least 10 training images" in few.detailed.lines()[0]
 
 
+@pytest.mark.parametrize("select", ["last", "best"])
+def test_few_images_of_val_are_joined_by_training_images_scored_without_them(tmp_path, select):
+    files = planted(tmp_path, DATA, ("train", "val", "test"), noise=0.6)
+    scenes = open(DATA)
+    labels = simulate(scenes.truth["train"], "full-subset")
+    settings = Settings(epochs=20, lr=0.05, select=select)
+    model = trial(labels, FULL, source(files=files), settings=settings, report=True).trained
+    assert (model.thresholds_from, model.thresholds_how) == (40 + 120, "val and cross-fitting")
+    val, known = scenes.truth["val"].present, scenes.truth["train"].present
+    assert model.thresholds_present == tuple(val.sum(0) + known.sum(0))
+    alone = f1_thresholds(scores_of(model, files[1][1]), val, precision=0.5)
+    assert np.isfinite(model.thresholds).sum() > 1.5 * np.isfinite(alone).sum() > 0
+
+
 def test_thresholds_tag_as_many_new_images_as_of_those_that_determined_them(tmp_path):
     """The last steps of a training move all scores of a class, by other amounts in every model:
     with their scores as they are, 20 % to 58 % of the new images got the tag of a class."""
@@ -264,7 +278,11 @@ def test_a_trial_reports_what_its_scores_say(how, tmp_path):
         assert plain.detailed is None and plain.trained.id == done.trained.id
         assert (plain.map, plain.chosen_by) == (done.map, done.chosen_by) and not done.chosen_by
     found = done.detailed
-    assert found.f1_images == 10 and 0 < found.f1 < 1 and 0 <= found.top1 <= 1
+    assert (
+        found.f1_images == (10 if how == "pixels" else 10 + 30)
+        and 0 < found.f1 < 1
+        and 0 <= found.top1 <= 1
+    )
     assert found.groups == ()  # all classes have equally many annotations
     assert sum(p.images for p in found.by_labels) == 20
     assert (found.pointing is None) == (how == "files")

@@ -92,6 +92,8 @@ def test_zero_shot_map_is_over_the_classes_that_the_scores_have(missing, tiny, t
     assert (found["zero_shot_over"] == (2, 4)) == bool(missing)
     said = f"Without labels, the scores reach {100 * mean:.1f} mAP"
     said += " over 2 of 4 classes, those" if missing else " for $0"
+    free, bought = (runs.text(details=False).index(part) for part in (said, "\n$1: "))
+    assert free < bought and runs.text().count(said) == 1
     for text in (runs.text(), summary.read_text(), simkit.open_runs(tmp_path / "runs").text()):
         assert said in text
     assert ("| no labels |" in summary.read_text()) != bool(missing)

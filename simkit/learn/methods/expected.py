@@ -62,6 +62,10 @@ class ExpectedCount(Method):
         self._positives(task)  # its error says how to do without labels
         return super().start(task, chance)
 
+    def check(self, labels: PartialLabels) -> None:
+        if self.expected != "scores":
+            self._positives(Task(labels))
+
     def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
         super().fill(state, task, chance)
         state.positives.fill_(self._positives(task))
@@ -132,14 +136,14 @@ class ExpectedPositives(ExpectedCount):
     source: ClassVar[str] = "Cole et al. CVPR 2021, expected positive regularisation"
     presets: ClassVar = {"spml": {"epsilon": "spml"}, "paper": {"epsilon": None}}
 
-    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
-        super().fill(state, task, chance)
-        classes = sizes_of(task).classes
-        if (positives := state.positives.item()) > classes:
+    def _positives(self, task: Task | Sizes) -> float:
+        positives, classes = super()._positives(task), sizes_of(task).classes
+        if positives > classes:
             raise BadInput(
                 f"epr: expected is {positives:g} positives in an image, and there are {classes} "
                 "classes; give at most as many"
             )
+        return positives
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         values = bce(out.logits, batch.labels == PRESENT, self.epsilon)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from simkit.chance import Chance
 from simkit.errors import BadInput
-from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN
+from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
 from simkit.learn.losses import Clip, Epsilon, Gamma, Reduction, Weight, bce, focused, reduce
 from simkit.learn.method import Method, register
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
@@ -39,9 +39,9 @@ class Full(Method):
 
     default_needs: ClassVar[Needs] = Needs(labels=True)
 
-    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
-        entries = len(task.rows) * task.sizes.classes
-        unknown = entries - task.labels.codes.nnz
+    def check(self, labels: PartialLabels) -> None:
+        entries = int(labels.asked.sum()) * labels.shape[1]
+        unknown = entries - labels.codes.nnz
         if unknown:
             raise BadInput(
                 f"method 'full' needs complete labels, but {unknown} of {entries} entries of the "

@@ -254,9 +254,9 @@ class Panels:
         width, panels = self.drawing.get_size_inches()
         room = width - 2 * _MARGIN
         left: Any = {"x": _MARGIN / width, "y": 0.5, "ha": "left"}
-        title = "\n".join(wrapped(heading, room, 13, "bold"))
+        title = "\n".join(wrapped(heading, room, 13, "bold", whole=True))
         head = self.drawing.suptitle(title, **left, va="top", size=13, weight="bold")
-        lines = "\n".join(wrapped(" ".join(" ".join(caption).split()), room, 9))
+        lines = "\n".join(wrapped(" ".join(" ".join(caption).split()), room, 9, whole=True))
         foot = self.drawing.supxlabel(lines, **left, va="bottom", size=9, color="#555555")
         legends = self._legends()
         parts = [head, foot, *legends]

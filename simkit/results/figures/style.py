@@ -46,20 +46,27 @@ def text_width(text: str, size: float = 10, weight: str = "normal") -> float:
     return 1.05 * float(points) / 72  # a raster image rounds each letter to whole pixels
 
 
-def wrapped(text: str, room: float, size: float = 10, weight: str = "normal") -> list[str]:
+_PARTS = r" +|\(?(?:,\d|[^ ,(-])+[,(-]?|[,(-]"
+
+
+def wrapped(
+    text: str, room: float, size: float = 10, weight: str = "normal", *, whole: bool = False
+) -> list[str]:
     """Lines of at most `room` inches.
 
-    Lines break at spaces, after hyphens, and after the commas and opening parentheses of settings;
-    a word longer than a line breaks after its last "_", "/" or "." that fits, else anywhere.
+    Lines break at spaces and, unless names stay `whole`, after hyphens and after the commas and
+    opening parentheses of settings; a word longer than a line breaks after its last "_", "/" or "."
+    that fits, else anywhere.
     """
 
     def fits(line: str) -> bool:
         return text_width(line.rstrip(), size, weight) <= room
 
     if "\n" in text:
-        return [line for part in text.split("\n") for line in wrapped(part, room, size, weight)]
+        parts = (wrapped(part, room, size, weight, whole=whole) for part in text.split("\n"))
+        return [line for part in parts for line in part]
     lines = [""]
-    for part in re.findall(r" +|\(?(?:,\d|[^ ,(-])+[,(-]?|[,(-]", text):
+    for part in re.findall(r" +|[^ ]+" if whole else _PARTS, text):
         if not fits(lines[-1] + part) and lines[-1].strip():
             lines.append("")
             part = part.lstrip()

@@ -74,7 +74,7 @@ def test_a_budget_finds_its_amount_in_a_few_simulations(spec, name, closed, diam
     largest = {part.amount: most(part, *closed.shape)} if part.amount else {}
     everything = simulate(closed, dataclasses.replace(part, **largest), **shared)
     ladder = Ladder.of(partial(simulate, closed, **shared), closed.shape, part, name)
-    smallest = ladder.least().dollars  # a page may hold all that is asked
+    smallest = ladder.least().cost.dollars  # a page may hold all that is asked
     budget = max(0.4 * cost(everything, name).dollars, smallest)
     made.clear()
     bought = amount_for(budget, closed, part, name, **shared)
