@@ -18,6 +18,7 @@ from simkit.results.cells import (
     Cell,
     Row,
     best_pairs,
+    is_full,
     listed,
     open_schemes,
     over_shared,
@@ -105,7 +106,7 @@ def _moved(table: pd.DataFrame) -> str:
     moves most."""
     present = np.array(table.attrs["test_present"])
     usual = f"a mAP of 50 by up to {half_width(present):.1f} points"
-    complete = [*references(table), *references(table, full=False)]
+    complete = references(table, full=False)
     cells = [*(cell for row in summary_rows(table) for cell in row.cells), *complete]
     highest = max(cells, key=lambda cell: cell.score.mean, default=None)
     if highest is None or not 0 < highest.score.mean < 1:
@@ -159,9 +160,10 @@ def sentences(runs: Any) -> list[str]:
     about complete labels."""
     rows = summary_rows(runs)
     results = [*map(_sentence, rows), *_more_draws(rows)]
-    if full := references(runs):
-        cost = money(full[0].dollars)
-        results.append(f"Complete labels cost {cost} and reach {reached(full)}{_higher(runs)}.")
+    complete = references(runs, full=False)
+    if full := [cell for cell in complete if is_full(cell.method)]:
+        cost, higher = money(full[0].dollars), _higher(full, complete)
+        results.append(f"Complete labels cost {cost} and reach {reached(full)}{higher}.")
     return results
 
 
@@ -176,10 +178,10 @@ def reached(full: Sequence[Cell], named: Callable[[str], str] = str) -> str:
     return "; ".join([f"{row.highest.score.percent} with {named(row.highest.method)}", *others])
 
 
-def _higher(runs: Any) -> str:
+def _higher(full: Sequence[Cell], complete: Sequence[Cell]) -> str:
     """A clause on the method that reaches more than `full` on complete labels, if one does."""
-    row = Row("", Budget(), tuple(references(runs, full=False)))
-    first, best = max(references(runs), key=lambda cell: cell.score.mean), row.highest
+    row = Row("", Budget(), tuple(complete))
+    first, best = max(full, key=lambda cell: cell.score.mean), row.highest
     behind = _behind(row.behind(first.method))
     if not behind or best.score.mean <= first.score.mean:
         return ""

@@ -180,13 +180,14 @@ class Job:
         return [run_name(batch, draw, spec) for draw, batch in places for spec in batch.methods]
 
     @property
-    def own(self) -> list[str]:
-        """Its schemes and methods from outside simkit."""
-        names = dict[str, object]()
+    def own(self) -> dict[str, frozenset[type]]:
+        """The classes from outside simkit of each of its schemes and methods that has any."""
+        parts = dict[str, object]()
         for batch in self.batches:
-            names[batch.scheme] = schemes.make(batch.scheme)
-            names |= {spec: methods.make(spec) for spec in batch.methods}
-        return [name for name, part in names.items() if own_classes([part])]
+            parts[batch.scheme] = schemes.make(batch.scheme)
+            parts |= {spec: methods.make(spec) for spec in batch.methods}
+        classes = {name: own_classes([part]) for name, part in parts.items()}
+        return {name: of_part for name, of_part in classes.items() if of_part}
 
     @property
     def draw(self) -> int:

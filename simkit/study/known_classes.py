@@ -15,20 +15,11 @@ from typing import Any, TypeVar
 
 from simkit.annotate import schemes
 from simkit.learn import methods
-from simkit.study.code_id import own_classes
-from simkit.study.jobs import Job
 
 Task = TypeVar("Task")
 Value = TypeVar("Value")
 
 _MAIN = "__main__"  # local processes run the script again; other workers do not
-
-
-def classes_of(job: Job) -> frozenset[type]:
-    """The classes from outside simkit that a job needs."""
-    of_schemes = [schemes.make(batch.scheme) for batch in job.batches]
-    of_methods = [methods.make(spec) for batch in job.batches for spec in batch.methods]
-    return own_classes([*of_schemes, *of_methods])
 
 
 def unknown_elsewhere(kinds: Iterable[type]) -> list[type]:

@@ -147,7 +147,8 @@ def finish(
     work: Callable[..., job_store.Result] = run
     if local:
         work = partial(_run, folder=folder, places=places)
-    modules = known_classes.modules(kind for job in away for kind in known_classes.classes_of(job))
+    kinds = frozenset[type]().union(*(each for job in away for each in job.own.values()))
+    modules = known_classes.modules(kinds)
     others = outcomes(
         partial(known_classes.import_and_call, modules, work), away,
         executor=workers.executor, workers=workers.count, told=count.under_way,
@@ -169,7 +170,7 @@ def finish(
 
 def runs_here(job: Job) -> bool:
     """Whether local processes do not know classes of a job, so that it runs in this one."""
-    return bool(known_classes.unknown_elsewhere(known_classes.classes_of(job)))
+    return any(map(known_classes.unknown_elsewhere, job.own.values()))
 
 
 def check_classes(parts: Iterable[object], workers: Workers) -> None:
