@@ -199,6 +199,29 @@ def test_a_purchase_that_fails_does_not_stop_the_others(small, tmp_path, undrawn
     assert describe(tmp_path)["planned"] == 12
 
 
+def test_methods_that_refuse_the_labels_of_a_scheme_are_named_before_training(
+    small, tmp_path, monkeypatch
+):
+    grid = small(schemes=["single-positive", "rpa"], methods=["role", "an", "epr(expected=99)"])
+    with pytest.warns(UserWarning, match="^14 of 32 runs will fail, and the others go on") as seen:
+        plan = module.estimate(grid, out=tmp_path)
+    first, second = plan.failures
+    assert plan.failing == 14 and not names(tmp_path) and first in str(seen[0].message)
+    # 2 budgets x 2 draws; rpa shows how many classes an image has.
+    assert first.startswith("single-positive, budget 10, draw 0, role and 3 other runs: role: ")
+    assert "give it, as in role(expected=2.9)" in first
+    assert " and 9 other runs (single-positive, epr(" in second and "99 positives" in second
+
+    def refuse(self, labels):
+        if not labels.per_class(-1).any():
+            raise BadInput("an: no label is absent; add some")
+
+    mended = dataclasses.replace(grid, methods=("role(expected=2)", "an"))
+    monkeypatch.setattr(type(methods.make("an")), "check", refuse)  # as a method of one's own
+    with pytest.warns(UserWarning, match="draw 0, an and 3 other runs: an: no label is absent"):
+        assert module.estimate(mended, out=tmp_path).failing == 4
+
+
 def test_one_method_that_fails_is_said_again_and_not_run_again(tiny, tmp_path, undrawn):
     grid, seen = tiny(methods=["an", "full"], draws=1), []
     with pytest.warns(UserWarning, match=r"1 of 2 runs failed .*: rpa\(keep=0.5\) \(full\); "):

@@ -149,7 +149,13 @@ class CostCurve(Figure):
         costs = [*values, *points["spent"][points["spent"] > 0]] or [1.0]
         room = max(1.12, (max(costs) / min(costs)) ** 0.12)  # labels stay within the panel
         panels = Facets(points, self.panels, named=named, across=3, height=2.5)
+        # Methods with a single budget would hide each other's intervals.
+        single = len(values) == 1 and points.groupby(self.panels)[other].nunique().max() > 1
         for axes, rows in panels:
+            if single:
+                places = [list(drawn).index(name) for name in rows[other]]
+                moved = [0.2 * marks.dodge(place, len(drawn)) for place in places]
+                rows = rows.assign(spent=rows["spent"] * np.exp(moved))
             marks.lines(axes, rows, "spent", "mean", drawn, by=other, band=marks.BAND)
             names = [f"{label(c.method)}, {price(getattr(c, unit))}" for c in ends]
             marks.across(axes, names, [100 * c.score.mean for c in ends])
@@ -164,7 +170,8 @@ class CostCurve(Figure):
             "mAP over the cost of annotation",
             f"{paid[:1].upper()}{paid[1:]}." if paid else "",
             *(f"{text}." for text in assumptions(table)),
-            over_draws(points["draws"]),
+            over_draws(points["draws"], "Bars" if single else "Bands"),
+            "Points at the same cost stand side by side." if single else "",
             hidden,
         )
 

@@ -150,6 +150,18 @@ def test_cost_curves_rise_from_budget_to_budget() -> None:
     assert list(methods) == ["AN"] and list(named_lines(methods["AN"]))[:5] == planted.SCHEMES
 
 
+def test_intervals_at_a_single_budget_stand_side_by_side() -> None:
+    table = opened(planted.table())
+    drawing = figures.make("cost-curve")(table[(table["budget"] == 150) | table["reference"]])
+    assert "Bars: 95 %" in caption(drawing) and "side by side" in caption(drawing)
+    for axes in panels(drawing).values():
+        (low, high), points = axes.get_xlim(), [*named_lines(axes).values()][:5]
+        at = [float(line.get_xdata()[0]) for line in points]
+        assert low < min(at) and max(at) < high and np.diff(sorted(at)).min() > 0
+        bars = sorted(bar.get_segments()[0][0][0] for bar in axes.collections)
+        assert bars == pytest.approx(sorted(at))
+
+
 def bought(**fields) -> pd.DataFrame:
     rows = [
         planted.row(scheme="fpc", method="an", draw=d, map=0.4 + 0.01 * d, seconds=3500 * h,
