@@ -106,6 +106,8 @@ class Estimate:
     trainings, kept, again
         Number of trainings of these jobs, of finished ones that are kept, and of those that were
         finished by other code, such as a method before an edit, and are trained again.
+    choosing
+        Whether trials are left that choose settings: then all compared trainings count as left.
     failing, failures
         Number of runs of the grid that are certain to fail, and a sentence for each reason.
     hours
@@ -142,6 +144,7 @@ class Estimate:
     features_mb: float = 0.0
     uncomputed: int = 0
     cache: str = ""
+    choosing: bool = False
     failing: int = 0
     failures: tuple[str, ...] = ()
 
@@ -152,7 +155,8 @@ class Estimate:
         also += [f"{self.tuning:,} to choose settings"] if self.tuning else []
         to_train = self.trainings - self.kept
         counts = f", {self.kept:,} finished" if self.kept else ""
-        counts += f", {to_train:,} to train" if self.kept and to_train else ""
+        most = " at most" if self.choosing else ""
+        counts += f", {to_train:,} to train{most}" if self.kept and to_train else ""
         counts += f", {self.again:,} of them again, as their code has changed" * (self.again > 0)
         share = f"part {self.part}: " if self.part else ""
         parts = f"; work for at most {self.parts:,} parts (--part)" if self.parts > 1 else ""
@@ -594,6 +598,7 @@ class _Work:
             minutes=(max((sum(each) - alone) / busy + alone, *each, 0.0) + start) / 60,
             workers=workers,
             memory_mb=(peak_memory() or 0.0) + self._largest_stack(unfinished) / 2**20,
+            choosing=bool(left(self.sweep)),
             failing=len(self.failures),
             failures=tuple(runs.grouped(self.failures)),
             **self._features(),
