@@ -522,6 +522,7 @@ def say_open(state: OrderState, step: str = "") -> None:
         words = ["simkit", "order", "--export", str(order.folder), "--for", NEW]
         say(f"a page of their own for a further person, with a name in place of {NEW}:\n"
             f"  {join(words)}")  # fmt: skip
+    _say_further(state)
     for name, questions in reopened(state, state.lacking).items():
         words = handover_command(state, name)
         how = "" if step.endswith(join(words)) else (
@@ -529,6 +530,26 @@ def say_open(state: OrderState, step: str = "") -> None:
         )  # fmt: skip
         say(f"answers of {name} are set aside, so {len(questions):,} questions wait again; "
             f"asking them costs {price_again(state, questions)}{how}")  # fmt: skip
+
+
+def _say_further(state: OrderState) -> None:
+    """Print how further answers are declined, once only they wait, and what is cheaper."""
+    from simkit.orders.annotators import further_people, in_place_of_new
+    from simkit.orders.who_errs import price_again
+
+    further = state.further
+    if not len(further) or len(state.open):
+        return
+    folder = str(state.order.folder)
+    price = price_again(state, further, further["lacking"])
+    say(f"to decline the further answers to these {len(further):,} questions ({price}):\n"
+        f"  {join(['simkit', 'receive', folder, '--no-further'])}")  # fmt: skip
+    after = replace(state, declined=state.declined | {*further["question"]})
+    if len(ties := after.ties):
+        words = ["simkit", "order", "--next", folder, "--ties", *further_people(after)]
+        say(f"cheaper: decline them, and then ask one more person only where people differ, "
+            f"{len(ties):,} of the questions ({price_again(after, ties)})"
+            f"{in_place_of_new(words)}:\n  {join(words)}")  # fmt: skip
 
 
 def _by_whom(one: Waiting) -> str:

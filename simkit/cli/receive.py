@@ -36,7 +36,7 @@ _AGREEMENT = [
 def command(
     folder: Path, files: tuple[Path, ...], *, columns: tuple[str, ...] = (),
     minus: Literal["absent", "unknown"] | None = None, without: tuple[str, ...] = (),
-    with_: tuple[str, ...] = (), correct: bool = False,
+    with_: tuple[str, ...] = (), correct: bool = False, no_further: bool = False,
 ) -> None:  # fmt: skip
     """Add answers to an order: from its page, a table (CSV, JSON, Excel) or Label Studio.
 
@@ -61,6 +61,8 @@ def command(
         Use the answers of this person again.
     correct
         Where FILES have another answer of the same person than before, use the new one.
+    no_further
+        Wait no longer for further answers, which only measure errors; they count if they come.
     """
     import pandas as pd
 
@@ -79,7 +81,7 @@ def command(
     for file in files:
         raw.append(answer_tables.read(file, order, names, minus or "").assign(file=str(file)))
     result = checked(order, pd.concat(raw), correct=correct)
-    for name in (side_tables.NAMES, side_tables.NOTES, side_tables.WITHOUT):
+    for name in side_tables.COLUMNS:
         side_tables.read(folder, name)  # a damaged one is refused before answers are stored
     aside = _set_aside(OrderState.of(order), result, without, with_)
     keep(order, result.answers)
@@ -87,6 +89,13 @@ def command(
     side += side_tables.add(folder, side_tables.NOTES, result.notes)
     if without or with_:
         side_tables.set_aside(folder, aside)
+    if no_further:
+        before = OrderState.of(order)
+        further = before.of_others
+        if not (len(further) and len(before.answers)):
+            raise BadInput(f"--no-further is given, but no question of {folder} waits for further "
+                           "answers; leave it out")  # fmt: skip
+        side += side_tables.add(folder, side_tables.DECLINED, further)
     state = None
     while state is None or len(kept(order)) > len(state.received):  # others may receive, too
         state = OrderState.of(order)

@@ -338,11 +338,14 @@ class OrderState:
     aside : frozenset of (str, str)
         Worker and class, or "" for all classes, whose answers are set aside: they are paid and
         counted as effort, and not used.
+    declined : frozenset of int
+        Questions for which no further answers are awaited; they count if they come.
     """
 
     order: Order
     received: pd.DataFrame
     aside: frozenset[tuple[str, str]] = frozenset()
+    declined: frozenset[int] = frozenset()
 
     @staticmethod
     def of(order: Order) -> OrderState:
@@ -351,7 +354,10 @@ class OrderState:
         about = order.table.drop(columns="question")
         table = side_tables.read(order.folder, side_tables.WITHOUT)
         aside = frozenset(zip(table["worker"], table["class"], strict=True))
-        return OrderState(order, answers.join(about, on="question"), aside)
+        declined = {str(number) for number in order.table["question"]}
+        declined &= {*side_tables.read(order.folder, side_tables.DECLINED)["question"]}
+        received = answers.join(about, on="question")
+        return OrderState(order, received, aside, frozenset(map(int, declined)))
 
     @cached_property
     def names(self) -> dict[str, str]:
@@ -387,7 +393,7 @@ class OrderState:
         part = replace(self.order, rounds=rounds)
         if rounds:  # too few of them to say which images a further round leaves out
             part = replace(part, without=self.order.left_out(part.settings))
-        return OrderState(part, answers.assign(round=numbers), self.aside)
+        return OrderState(part, answers.assign(round=numbers), self.aside, self.declined)
 
     @cached_property
     def usual(self) -> int:
@@ -489,6 +495,7 @@ class OrderState:
     def of_others(self) -> pd.DataFrame:
         """Questions that lack further answers, of other people, whether open or not."""
         several = self.lacking["answers"] > self.lacking["needed"]
+        several &= ~self.lacking["question"].isin(self.declined)
         return self.lacking[several | ~self.lacking["question"].isin(self.open["question"])]
 
     def _unanswered(self, number: str) -> pd.DataFrame:
@@ -498,7 +505,8 @@ class OrderState:
         # Surplus answers to one question count for others about its image and class, because an
         # answer without a number belongs to the first of them.
         beyond = (answered - table["answers"]).clip(lower=0).groupby(first).transform("sum")
-        lacking = (table[number] - answered).clip(lower=0)
+        wanted = table[number].where(~table["question"].isin(self.declined), table["needed"])
+        lacking = (wanted - answered).clip(lower=0)
         lacking = np.minimum(lacking, lacking.groupby(first).cumsum() - beyond)
         missing = lacking > 0
         closed = [image for image, given in self.joined.named.items() if END in given]
@@ -541,8 +549,11 @@ class OrderState:
 
         One more person is asked than were ordered: after an unsure answer a tie stays unknown.
         """
-        table, ordered = self.below(0), (part.settings.answers for part in self.order.rounds)
-        undecided = (table["people"] <= max(ordered)) & (self.order.settings.join == "majority")
+        table, pair = self.below(0), ["image", "class"]
+        ordered = max(part.settings.answers for part in self.order.rounds)
+        each = self.order.table.groupby(pair)["answers"].max().clip(lower=ordered)
+        each = each.reindex(pd.MultiIndex.from_frame(table[pair])).to_numpy()
+        undecided = (table["people"] <= each) & (self.order.settings.join == "majority")
         return table[undecided].drop(columns="people")
 
     def below(self, number: int) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 order1/names.csv    worker and name: who has which pseudonym; may be deleted at any time
 order1/notes.csv    image, worker and note: what people noted on the page
 order1/without.csv  worker and class: whose answers are set aside; no class: about all classes
+order1/declined.csv question: for which no further answers are awaited, which only measure errors
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from simkit.errors import BadInput
 from simkit.files import reading, whole
 from simkit.labels.cells import as_text, unmarked
 
-NAMES, NOTES, WITHOUT = "names.csv", "notes.csv", "without.csv"
+NAMES, NOTES, WITHOUT, DECLINED = "names.csv", "notes.csv", "without.csv", "declined.csv"
 COLUMNS = {
     NAMES: ["worker", "name"], NOTES: ["image", "worker", "note"], WITHOUT: ["worker", "class"],
+    DECLINED: ["question"],
 }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Questions that several people answer: to measure errors, and again after the first answers."""
 
 import re
+import shlex
 
 import numpy as np
 import pandas as pd
@@ -46,6 +47,36 @@ def test_repeated_questions_are_in_a_file_for_others_and_block_nothing(tmp_path,
     assert code(["receive", str(order.folder)]) == 0
     assert "missed about 0.0%" in capsys.readouterr().out
     assert state.labels.effort.count("sweep") + state.labels.effort.count("verify") == extra
+
+
+def test_further_answers_are_declined_and_only_ties_are_asked(tmp_path, capsys):
+    order = ordered(tmp_path / "one", *ALL, "--repeat", "50%")
+    said = rows(order, TRUTH, worker="ben")
+    answer(order)
+    again = pd.read_csv(order.round_folder / "questions-again.csv")["question"].unique()
+    said = said[said["question"].isin(again)].assign(seconds=2.0)
+    where = said["question"] % 10 == 0  # ben differs in these
+    said.loc[where, "answer"] = said.loc[where, "answer"].map({"yes": "no", "no": "yes"})
+    keep(order, checked(order, said).answers)
+    folder = str(order.folder)
+    capsys.readouterr()
+    assert code(["receive", folder]) == 0
+    out = capsys.readouterr().out
+    (number, price, command), (ties, cheaper, ask) = re.findall(
+        r"(?:to these|differ,) ([\d,]+) .*\(about (\S+) by .*:\n  simkit (.*)\n", out
+    )
+    further = len(OrderState.of(order).further)
+    assert int(number.replace(",", "")) == further == len(again)
+    assert float(price[1:]) == pytest.approx(further * 2 * 15 / 3600, abs=0.006)
+    assert int(ties) == where.sum() and float(cheaper[1:]) < float(price[1:]) / 2
+    assert code(shlex.split(command)) == 0
+    state, out = OrderState.of(order), capsys.readouterr().out
+    assert not len(state.further) and not len(state.of_others) and "questions-again" not in out
+    assert code([*shlex.split(command)]) == 2  # nothing is left to decline
+    assert code([*shlex.split(ask), "--to", "csv"]) == 0
+    assert len(Order.read(order.folder).rounds[1].table) == int(ties)
+    keep(order, checked(order, said.assign(worker="cat")).answers)  # they count if they come
+    assert OrderState.of(order).errors is not None
 
 
 def test_answered_questions_are_asked_again_of_other_people(tmp_path, capsys):
