@@ -90,12 +90,7 @@ def command(
     if without or with_:
         side_tables.set_aside(folder, aside)
     if no_further:
-        before = OrderState.of(order)
-        further = before.of_others
-        if not (len(further) and len(before.answers)):
-            raise BadInput(f"--no-further is given, but no question of {folder} waits for further "
-                           "answers; leave it out")  # fmt: skip
-        side += side_tables.add(folder, side_tables.DECLINED, further)
+        side += _decline(OrderState.of(order))
     state = None
     while state is None or len(kept(order)) > len(state.received):  # others may receive, too
         state = OrderState.of(order)
@@ -122,6 +117,17 @@ def command(
     say_open(state, step)
     _say_correct(result, named)
     say(f"next: {step}")
+
+
+def _decline(state: OrderState) -> list[str]:
+    """Wait for no further answers, which only measure errors; the name of the table."""
+    from simkit.orders import side_tables
+
+    folder, further = state.order.folder, state.of_others
+    if not (len(further) and len(state.answers)):
+        raise BadInput(f"--no-further is given, but no question of {folder} waits for further "
+                       "answers; leave it out")  # fmt: skip
+    return side_tables.add(folder, side_tables.DECLINED, further)
 
 
 def _set_aside(
