@@ -169,7 +169,7 @@ def test_the_printed_training_chooses_thresholds(shell, project) -> None:
         ["simkit", *lowered, out, folder]
     )
     done = shell(*[str(copy) if word == str(data) else word for word in step])
-    assert "images of val)" in done.out, done.err
+    assert "images: val, and training images with labels of nearly all" in done.out, done.err
 
 
 def test_a_precision_of_tags_is_a_share_or_percent(shell) -> None:

@@ -38,7 +38,7 @@ def test_a_report_says_more_than_map(shell, labels: str) -> None:
     done = train(shell, labels, "--report", "--json")
     assert done.code == 0, done.err
     report = done.json["report"]
-    assert (report["f1_images"], report["groups"]) == (20, [])  # complete labels
+    assert (report["f1_images"], report["groups"]) == (20 + 300, [])  # complete labels
     assert 0 < report["f1"] < 1 and 0 < report["top1"] <= 1 and 0 < report["pointing"] < 1
     told = train(shell, labels, "--report").out
     assert f"mF1 {100 * report['f1']:.2f}, precision " in told
