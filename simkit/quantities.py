@@ -238,6 +238,16 @@ def percent(share: float) -> str:
     return "less than 1 %" if share < 0.01 else f"{100 * share:.0f} %"
 
 
+def points(value: float) -> str:
+    """A share, such as mAP, in points with one decimal; "none" for nan."""
+    return "none" if math.isnan(value) else f"{100 * value:.1f}"
+
+
+def points_apart(one: float, other: float) -> float:
+    """The difference of two shares as `points` prints them, in points."""
+    return round(float(points(one)) - float(points(other)), 1)
+
+
 def two_digits(number: float) -> str:
     """A number of at least two digits: 1,250, 12, 1.2."""
     return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simkit.errors import BadInput
-from simkit.quantities import count, dollars, in_cents, score, share
+from simkit.quantities import count, dollars, in_cents, points, points_apart, score, share
 
 
 @pytest.mark.parametrize(
@@ -82,3 +82,9 @@ def test_cents_add_up_and_small_amounts_read_the_same_in_every_bill():
     assert in_cents([0.534, 2.0, 0.534]) == [0.54, 2.0, 0.53]
     assert in_cents([0.336] * 2) == [0.33, 0.34]
     assert in_cents([]) == []
+
+
+def test_differences_of_map_are_those_of_the_printed_numbers() -> None:
+    assert points(0.41059) == "41.1" and points(float("nan")) == "none"
+    # 33.84 and 29.16 are 4.68 apart, but are printed as 33.8 and 29.2.
+    assert points_apart(0.3384, 0.2916) == 4.6

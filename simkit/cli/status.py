@@ -13,7 +13,7 @@ from simkit.cli import options
 from simkit.cli.order import say_open
 from simkit.cli.output import print_json, say, table
 from simkit.cli.receive import say_errors
-from simkit.quantities import exact_money, numbered
+from simkit.quantities import exact_money, numbered, points, points_apart
 
 if TYPE_CHECKING:
     from simkit.orders.project import Project
@@ -156,21 +156,22 @@ def _account(plan: dict[str, Any], model: dict[str, Any]) -> str:
     if not (promised and model.get("current") and model["scored"]):
         return ""
     scored, (low, high), before = model["scored"], promised["band90"], promised["before"]
-    has, gain = scored["expected"], 100 * (scored["expected"] - before)
+    has = scored["expected"]
+    gain = points_apart(has, before)
     where = "in that range" if low <= has <= high else "below it" if has < low else "above it"
     return (
-        f"plan: it expected {100 * promised['map']:.1f} mAP ({100 * low:.1f} to {100 * high:.1f}) "
-        f"after the last purchase; the model of one training has {100 * has:.1f} "
-        f"({100 * scored['low']:.1f} to {100 * scored['high']:.1f}), {where}: {abs(gain):.1f} "
-        f"{'more' if gain >= 0 else 'less'} than the {100 * before:.1f} before"
+        f"plan: it expected {points(promised['map'])} mAP ({points(low)} to {points(high)}) "
+        f"after the last purchase; the model of one training has {points(has)} "
+        f"({points(scored['low'])} to {points(scored['high'])}), {where}: {abs(gain):.1f} "
+        f"{'more' if gain >= 0 else 'less'} than the {points(before)} before"
     )
 
 
 def _planned(plan: dict[str, Any]) -> str:
     """What a plan says, and where its page is."""
-    text = f"{100 * plan['today']:.1f} mAP on new images with the labels that it used"
+    text = f"{points(plan['today'])} mAP on new images with the labels that it used"
     if plan["expected"] is not None:
-        text += f", {100 * plan['expected']:.1f} after {exact_money(plan['dollars'])} more"
+        text += f", {points(plan['expected'])} after {exact_money(plan['dollars'])} more"
     old = "" if plan["current"] else "; older than the labels or comparisons"
     page = f"; its page: {plan['page']}" if plan["page"] else ""
     return f"plan: {text}{old}{page}"

@@ -39,12 +39,7 @@ WIDEST = 100  # columns of running text in a wide terminal
 PIPE = 1000  # columns from which on no line is wrapped
 LETTERS = 14  # size of letters in figures, in pixels
 _FONTS = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
-dollars = quantities.exact_money
-
-
-def points(value: float) -> str:
-    """A share, such as mAP, in points; "none" for nan."""
-    return "none" if np.isnan(value) else f"{100 * value:.1f}"
+dollars, points = quantities.exact_money, quantities.points
 
 
 @dataclass(frozen=True)

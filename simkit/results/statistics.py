@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from simkit.chance import Chance
+from simkit.quantities import points
 
 _Floats = NDArray[np.float64]
 Draws = Sequence[float] | NDArray[np.floating]  # a number for each draw
@@ -76,17 +77,16 @@ class Interval:
         """
         if (bounded := self.bounded) != self:
             assert bounded.low is not None and bounded.high is not None
-            ends = f"{100 * bounded.low:.1f} to {100 * bounded.high:.1f}"
-            return f"{100 * self.mean:.1f} mAP ({ends})"
-        half = "" if self.half is None else f" ±{100 * self.half:.1f}"
-        return f"{100 * self.mean:.1f}{half} mAP"
+            return f"{points(self.mean)} mAP ({points(bounded.low)} to {points(bounded.high)})"
+        half = "" if self.half is None else f" ±{points(self.half)}"
+        return f"{points(self.mean)}{half} mAP"
 
     @property
     def ends(self) -> str:
         """ "52.3 mAP (95% interval 48.0 to 56.1)", for an interval with both ends."""
         assert self.low is not None and self.high is not None
-        ends = f"{100 * self.low:.1f} to {100 * self.high:.1f}"
-        return f"{100 * self.mean:.1f} mAP (95% interval {ends})"
+        ends = f"{points(self.low)} to {points(self.high)}"
+        return f"{points(self.mean)} mAP (95% interval {ends})"
 
 
 def interval(values: Draws, *, level: float = 0.95) -> Interval:

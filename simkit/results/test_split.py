@@ -43,6 +43,7 @@ from scipy.special import log_ndtr, ndtr, ndtri, softmax
 from simkit.annotate.evaluation_set import half_width
 from simkit.chance import Chance
 from simkit.metrics.ap import LabelCounts
+from simkit.quantities import points
 from simkit.results.statistics import Interval
 
 Array = NDArray[np.float64]
@@ -250,7 +251,7 @@ def in_words(scored: Mapping[str, Any]) -> str:
     few = too_high(scored["map"], scored.get("as_true", scored["expected"]))
     return (
         f"{expected_in_words(scored)}; measured over {scored['classes']:,} classes on "
-        f"{scored['images']:,} images (split {scored['split']}): {100 * scored['map']:.1f}{few}"
+        f"{scored['images']:,} images (split {scored['split']}): {points(scored['map'])}{few}"
     )
 
 
@@ -259,7 +260,7 @@ def expected_in_words(scored: Mapping[str, Any]) -> str:
     expected = Interval(scored["expected"], scored["low"], scored["high"], 1)
     text = f"{expected.ends} expected on new images"
     if "chance" in scored:  # of models of this version
-        text += f"; a random order has {100 * scored['chance']:.1f}"
+        text += f"; a random order has {points(scored['chance'])}"
     if (errors := scored.get("errors")) is not None:
         by = scored["expected"] - scored["as_true"]
         text += f"; {correction_in_words((errors[0], errors[1]), by)}"
@@ -279,7 +280,7 @@ def correction_in_words(errors: Errors, by: float) -> str:
     if not by:
         return f"not corrected for {rates} reported), which do not explain it"
     way = "low" if by > 0 else "high"
-    return f"{rates} reported) make mAP look {100 * abs(by):.1f} points too {way}"
+    return f"{rates} reported) make mAP look {points(abs(by))} points too {way}"
 
 
 def _angle(score: float) -> float:
