@@ -322,7 +322,7 @@ def with_spent(plan: Plan) -> Plan:
         if not part.table["image"].isin(_first_labelled(states)).all()
     )  # fmt: skip
     return dataclasses.replace(
-        plan, spent=paid, aside=round(paid - of_used, 2), rate=rate, later=later
+        plan, spent=paid, aside=round(paid - of_used, 2), rate=rate, later_spent=later
     )
 
 

@@ -65,11 +65,13 @@ def bill_of(plan: Decision) -> tuple[BillLine, ...]:
     found = list[BillLine]()
     before = [*_before(plan)]
     if plan.spent is not None:  # what the answers in use really cost
-        known = [] if plan.later is None else before[:1] * (plan.evidence.received is not None)
+        known = (
+            [] if plan.later_spent is None else before[:1] * (plan.evidence.received is not None)
+        )
         rest = before[len(known) :]
-        paid = plan.spent - plan.aside - (plan.later or 0.0) * len(known)
+        paid = plan.spent - plan.aside - (plan.later_spent or 0.0) * len(known)
         times = paid / math.fsum(line.dollars for line in rest)  # in the parts of the prices
-        before = [replace(line, dollars=plan.later or 0.0) for line in known]
+        before = [replace(line, dollars=plan.later_spent or 0.0) for line in known]
         before += [replace(line, dollars=times * line.dollars) for line in rest]
     if plan.aside:
         before.append(BillLine("answers that are set aside", plan.aside, None, "before"))

@@ -6,8 +6,7 @@ A backtest predicts the pilot's largest sizes from its smaller ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cached_property
@@ -24,7 +23,7 @@ from simkit.annotate.prices import Prices
 from simkit.errors import BadInput
 from simkit.planning.answers import Answers, Lacking
 from simkit.planning.bill import BillLine, bill_of
-from simkit.planning.certainty import BetterTests, Certainty, better_tests, certainties
+from simkit.planning.certainty import CENT, BetterTests, Certainty, TestOffer, certainties
 from simkit.planning.costs import PriceCurve, Staff, searched, times_at_random, wrong_labels
 from simkit.planning.curves import EDGE, Curves
 from simkit.planning.evidence import COMPLETE, Array, Evidence, LabelOption, Pair
@@ -39,7 +38,6 @@ SIZES = 5  # numbers of images, for options that can use fewer than all
 UNSEEN = 5.0  # times as sparse as any measured size: the limit of candidates
 UNLIMITED = 1e15  # dollars
 LOSS = 0.01  # mAP that a purchase has to add
-CENT = 0.005  # dollars: prices that differ by less are printed as equal
 LOST = 0.005  # mAP that a cheaper purchase may lose on average
 SMALL_ORDER = 100.0  # dollars: a first round of smaller orders has one part
 FIRST_ROUND = 0.1  # of the order, for each of two label options
@@ -323,8 +321,8 @@ def choose(
 
     Without a target the best has the highest expected mAP. A cheaper one is chosen only if it
     loses at most half a point on average over the paired samples, where samples without a loss
-    count as 0, against the best and against the best complete labels: an uncertain difference is
-    not a tie. With a target the choice is the cheapest that reaches it with the required
+    count as 0, against the best and against the best complete labels, of this budget and of every
+    smaller one: an uncertain difference is not a tie, and more money never promises less. With a target the choice is the cheapest that reaches it with the required
     probability; where none does, that without a target.
 
     Parameters
@@ -353,7 +351,7 @@ def choose(
             return replace(without, reached=False)
         reached, chosen = True, sufficient[0]
     else:
-        good = [*_as_good(order, every, best)] or [best]
+        good = _as_good(order) or [best]
         chosen = next((one for one in good if added(one, at_hand) > LOSS - 1e-9), good[0])
     rivals: dict[LabelOption, Candidate] = {}
     for one in sufficient or order:
@@ -365,18 +363,24 @@ def choose(
     return Choice(chosen, best, tuple(ranked), tuple(every), reached)
 
 
-def _as_good(
-    some: Sequence[Candidate], every: Sequence[Candidate], best: Candidate
-) -> Iterator[Candidate]:
-    """Those that lose at most half a point on average, against the best purchase and against the
-    best complete labels of all."""
-    complete = [one for one in every if one.option.complete]
-    references = best, max(complete, key=lambda one: one.median, default=best)
-    maps = np.stack([one.map for one in some])  # in one step, as sliders choose often
-    as_good = [
-        np.maximum(other.map - maps, 0.0).mean(axis=1) <= LOST + 1e-9 for other in references
-    ]  # fmt: skip
-    return (one for one, keep in zip(some, np.all(as_good, axis=0), strict=True) if keep)
+def _rising(order: Iterable[Candidate]) -> list[Candidate]:
+    """Of purchases in the order of their prices, those that give more than all cheaper ones."""
+    best = list[Candidate]()
+    for one in order:
+        if not best or one.median > best[-1].median:
+            best.append(one)
+    return best
+
+
+def _as_good(order: Sequence[Candidate]) -> list[Candidate]:
+    """Those that lose at most half a point on average against the best purchase of every budget up
+    to this, and against its best complete labels: a larger budget only adds references, so what is
+    good for it and cheap enough for a smaller one is good for that as well."""
+    some = _rising(order)
+    references = [*some, *_rising(one for one in order if one.option.complete)]
+    maps, others = (np.stack([one.map for one in each]) for each in (some, references))
+    lost = [np.maximum(others - one, 0.0).mean(axis=1).max() for one in maps]
+    return [one for one, most in zip(some, lost, strict=True) if most <= LOST + 1e-9]
 
 
 def alternatives(choice: Choice) -> list[Candidate]:
@@ -402,30 +406,24 @@ def to_reach(curves: Curves, project: Request) -> tuple[float, int | None] | Non
     wanted, least = project.target, math.inf
     assert wanted is not None
     for images in dict.fromkeys((project.images, None)):
-        open_ = for_labels(curves, replace(project, dollars=UNLIMITED, images=images))[1]
-        enough = [one for one in candidates(curves, replace(open_, dollars=UNLIMITED))
+        enough = [one for one in candidates(curves, at_any_price(curves, project, images))
                   if one.reaches(wanted) >= project.confidence]  # fmt: skip
         if not enough:
             continue
         if images is None and project.images is not None:
             images, fewest = project.images, min(one.images for one in enough)
             # A part of any images is for testing.
-            while (short := fewest - (_left_of(curves, project, images) or 0)) > 0:
-                images += short
-            most = _left_of(curves, project, images)
-            enough = [one for one in enough if one.images <= (most or 0)]
+            while (most := at_any_price(curves, project, images).images or 0) < fewest:
+                images += fewest - most
+            enough = [one for one in enough if one.images <= most]
         least = min(one.dollars for one in enough)
+        offer = TestOffer.of(curves.evidence, curves, images, project.image_price)
         for more in (1.0, 1 + FIRST_ROUND, 1.5):  # a first round of two options costs more
-            trial = replace(project, dollars=more * least, images=images)
-            trial = replace(trial, dollars=max(budget_with_tests(curves, trial), project.dollars))
-            if decided(curves, trial).choice.reached:
-                return trial.dollars, images
+            budget = max(offer.budget_for(more * least), project.dollars)
+            trial = replace(project, dollars=budget, images=images)
+            if decide(curves, trial, offer).choice.reached:
+                return budget, images
     return None
-
-
-def _left_of(curves: Curves, project: Request, images: int) -> int | None:
-    """The number of these images that is left for training labels."""
-    return for_labels(curves, replace(project, images=images))[1].images
 
 
 def highest_target(curves: Curves, project: Request) -> float | None:
@@ -529,52 +527,51 @@ def planned(
     return choice, order
 
 
-def for_labels(curves: Curves, project: Request) -> tuple[BetterTests | None, Request]:
-    """Test labels to buy first, and the request with the money and images left for training labels.
-
-    The test images that an unlimited budget buys are left out for every budget, so more money never
-    removes a candidate.
-    """
-    tests, most = (
-        better_tests(curves.evidence, curves, budget, project.images, project.image_price)
-        for budget in (project.dollars, UNLIMITED)
-    )
-    images = project.images
-    if images is not None and most is not None:
-        images -= most.images
-    paid = 0.0 if tests is None else tests.dollars
-    return tests, replace(project, dollars=project.dollars - paid, images=images)
-
-
-def budget_with_tests(curves: Curves, project: Request) -> float:
-    """The budget, in whole cents, that leaves the project's dollars after its test labels."""
-    budget, before = project.dollars, 0.0
-    while budget > before + CENT:  # converges, as tests cost a share of the budget
-        tests, _ = for_labels(curves, replace(project, dollars=budget))
-        budget, before = project.dollars + (tests.dollars if tests else 0.0), budget
-    return math.ceil(100 * budget - 1e-9) / 100
-
-
-class Decided(NamedTuple):
-    """Test labels to buy first, the rest of the request, and the choice and order for the rest."""
+class Purchases(NamedTuple):
+    """What a budget buys: test labels that come first; the rest of the request, with the choice and
+    the present order for it."""
 
     tests: BetterTests | None
-    left: Request
+    rest: Request
     choice: Choice
     order: tuple[Candidate, ...]
 
 
-def decided(curves: Curves, project: Request, every: Sequence[Candidate] = ()) -> Decided:
-    """The choice for a budget after the test labels that come first.
+def rest_of(project: Request, offer: TestOffer) -> Request:
+    """The request with the money and images that test labels leave for training labels.
 
-    every: candidates at any price, if they are known.
+    The test images that an unlimited budget buys are left out for every budget, so more money never
+    removes a candidate.
     """
-    tests, left = for_labels(curves, project)
-    if tests is not None:
-        with suppress(BadInput):  # too little is left for any label
-            return Decided(tests, left, *planned(curves, left, within(every, left.dollars)))
-        left = replace(left, dollars=project.dollars)
-    return Decided(None, left, *planned(curves, left, within(every, left.dollars)))
+    images, most = project.images, offer.within(UNLIMITED)
+    if images is not None and most is not None:
+        images -= most.images
+    return replace(project, dollars=offer.left(project.dollars), images=images)
+
+
+def at_any_price(curves: Curves, project: Request, images: int | None) -> Request:
+    """The request with an unlimited budget, and the part of these images for training labels."""
+    offer = TestOffer.of(curves.evidence, curves, images, project.image_price)
+    return replace(rest_of(replace(project, images=images), offer), dollars=UNLIMITED)
+
+
+def decide(
+    curves: Curves, project: Request, offer: TestOffer, every: Sequence[Candidate] = ()
+) -> Purchases:  # fmt: skip
+    """What a budget buys. every: candidates at any price, if they are known."""
+    rest = rest_of(project, offer)
+    try:
+        made = planned(curves, rest, within(every, rest.dollars))
+        return Purchases(offer.within(project.dollars), rest, *made)
+    except BadInput:
+        if rest.dollars > project.dollars - CENT:
+            raise
+    # Test labels leave too little for any other. The cheapest purchase, as larger budgets that buy
+    # both promise no less than it does.
+    rest = replace(rest, dollars=project.dollars)
+    some = within(every, rest.dollars) or candidates(curves, rest)
+    cheapest = min(some, key=lambda one: one.dollars)
+    return Purchases(None, rest, *planned(curves, rest, [cheapest]))
 
 
 def in_rounds(
@@ -588,7 +585,7 @@ def in_rounds(
     part of it that `first_part` finds, if any.
     """
     chosen, rivals = choice.chosen, choice.rivals[:1]
-    if chosen.times <= FURTHER or chosen.answers.again:
+    if not _far(chosen):
         return choice, (chosen,)
     limit = FIRST_ROUND * chosen.dollars
     parts = [
@@ -608,11 +605,22 @@ def in_rounds(
         affordable = [one for one in more
                       if (one.method, one.answers) == (chosen.method, chosen.answers)]  # fmt: skip
         chosen = max(affordable, key=lambda one: one.median)
+        alone = [one for one in choice.every if one.dollars < SMALL_ORDER or not _far(one)]
+        if (least := max(alone, key=lambda one: one.median, default=chosen)).median > chosen.median:
+            # The part for the other option costs more than its money is worth.
+            choice = replace(choice, chosen=least)
+            part = first_part(choice, curves) if _far(least) else None
+            return choice, (part or least,)
         choice = replace(choice, chosen=chosen, every=(*choice.every, *more))
         if project.target is not None:
             reached = chosen.reaches(project.target) >= project.confidence
             choice = replace(choice, reached=reached)
     return choice, (a, b)
+
+
+def _far(one: Candidate) -> bool:
+    """Whether a purchase is so far from the pilot that it is bought in rounds."""
+    return one.times > FURTHER and not one.answers.again
 
 
 class _Grid(NamedTuple):
@@ -924,7 +932,7 @@ def _unknown_errors(option: LabelOption, curves: Curves) -> tuple[int, str]:
         also = (
             ""
             if curves.evidence.levels
-            else "; `errors = [[...]]` in the grid measures their effect"
+            else "; error levels in the grid of a comparison, `errors`, measure their effect"
         )
         if home := curves.evidence.project:
             also += f"; simkit status {quote(home)} prints how to measure them"
@@ -964,7 +972,9 @@ class Decision:
     ----------
     tests
         Test labels to buy before the purchase; the budget pays for both.
-    for_labels
+    offer
+        The test labels that this and other budgets can buy first.
+    rest
         The request with the money and images that these leave for training labels.
     choice
         The chosen purchase and all others.
@@ -988,7 +998,7 @@ class Decision:
         Dollars of `spent` for answers that are set aside.
     rate
         What the answers in use really cost, as times the prices of the plan; 1 if unknown.
-    later
+    later_spent
         What the labels after the pilot have cost so far, in dollars; None: as `spent`.
     expected
         Median and 90 % interval of the mAP that was expected of earlier rounds' labels on new
@@ -1001,7 +1011,8 @@ class Decision:
     evidence: Evidence
     curves: Curves
     tests: BetterTests | None
-    for_labels: Request
+    offer: TestOffer
+    rest: Request
     choice: Choice
     order: tuple[Candidate, ...]
     paid: PriceCurve
@@ -1015,7 +1026,7 @@ class Decision:
     spent: float | None = None
     aside: float = 0.0
     rate: float = 1.0
-    later: float | None = None
+    later_spent: float | None = None
     expected: tuple[float, float, float] | None = None
     supposed: tuple[tuple[float, Candidate], ...] = ()
     day: date = field(default_factory=quantities.today)
@@ -1036,7 +1047,7 @@ class Decision:
         target: whether it is needed for that."""
         if self.reached_today or self.choice.reached:
             return not self.reached_today
-        received, images = self.evidence.received, self.for_labels.images or math.inf
+        received, images = self.evidence.received, self.rest.images or math.inf
         known = received is not None and received.option.complete and received.asked >= images
         return self.gain > LOSS - 1e-9 and (self.chosen.answers.again or not known)
 
@@ -1071,7 +1082,7 @@ class Decision:
     @cached_property
     def highest(self) -> float | None:
         """The highest target that this budget reaches, if the plan misses its own."""
-        return highest_target(self.curves, self.for_labels) if self.missed else None
+        return highest_target(self.curves, self.rest) if self.missed else None
 
     @property
     def missed(self) -> bool:

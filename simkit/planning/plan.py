@@ -19,7 +19,7 @@ from simkit.errors import BadInput
 from simkit.history import versions
 from simkit.planning import choose, plan_page
 from simkit.planning.answers import SUPPOSED
-from simkit.planning.certainty import BetterTests
+from simkit.planning.certainty import BetterTests, TestOffer
 from simkit.planning.choose import Candidate, Decision, backtest
 from simkit.planning.costs import PriceCurve, Staff, count
 from simkit.planning.curves import Curves
@@ -63,10 +63,8 @@ class Plan(Decision, Readable):
     def _candidates(self, budgets: Sequence[float]) -> list[Candidate]:
         """All candidates at any price, with those that spend all money that these budgets leave for
         training labels."""
-        open_ = choose.for_labels(self.curves, replace(self.project, dollars=choose.UNLIMITED))[1]
-        left = [choose.for_labels(self.curves, replace(self.project, dollars=budget))[1].dollars
-                for budget in budgets]  # fmt: skip
-        largest = replace(open_, dollars=choose.UNLIMITED)
+        left = [self.offer.left(budget) for budget in budgets]
+        largest = replace(self.rest, dollars=choose.UNLIMITED)
         return choose.candidates(self.curves, largest, budgets=left)
 
     def _budgets(self) -> list[float]:
@@ -81,8 +79,8 @@ class Plan(Decision, Readable):
         worth = [one.dollars for one in every if self.gain_of(one) > choose.LOSS - 1e-9]
         all_ = [one.dollars for one in every]
         paid = [dollars for dollars in worth or all_ if dollars > 0] or [own]
-        most = replace(self.project, dollars=max(*(complete or all_), *paid))
-        ends = max(0.9 * min(paid), min(all_)), choose.budget_with_tests(self.curves, most)
+        most = self.offer.budget_for(max(*(complete or all_), *paid))
+        ends = max(0.9 * min(paid), min(all_)), most
         steps = [_two_digits_up(budget) for budget in np.geomspace(*ends, BUDGETS).tolist()]
         steps[int(np.abs(np.log(np.array(steps) / own)).argmin())] = own
         return sorted({*steps})
@@ -100,7 +98,7 @@ class Plan(Decision, Readable):
         if every and not choose.within(every, budget):
             return None
         try:
-            made = choose.decided(self.curves, project, every)
+            made = choose.decide(self.curves, project, self.offer, every)
         except BadInput:
             return None
         command_options = {**self.command_options, "budget": budget}
@@ -251,7 +249,8 @@ def plan(
     if received is not None:
         expected = tuple(np.quantile(curves.expected(received), [0.5, 0.05, 0.95]).tolist())
         curves.agree_with(received)
-    made = choose.decided(curves, project)
+    offer = TestOffer.of(evidence, curves, project.images, project.image_price)
+    made = choose.decide(curves, project, offer)
     paid = curves.complete  # at the wage of now; the pilot was paid at that of the list
     if staff.wage is not None:
         paid = count(paid.option, evidence.pool, replace(staff, wage=None).prices(prices))
@@ -264,19 +263,16 @@ def plan(
         "seed": seed or None,
     }  # fmt: skip
     return Plan(
-        project=project, evidence=evidence, curves=curves, **_fields(made),
+        project=project, evidence=evidence, curves=curves, offer=offer, **_fields(made),
         paid=paid, backtest=tested, prices=listed, unpriced=unpriced,
-        staff=staff, expected=expected, supposed=tuple(_supposed(curves, made.left)),
+        staff=staff, expected=expected, supposed=tuple(_supposed(curves, made.rest)),
         command_options=command_options,
         command=plan_page.command(*evidence.folders, **command_options),
     )  # fmt: skip
 
 
-def _fields(made: choose.Decided) -> dict[str, Any]:
-    return {
-        "tests": made.tests, "for_labels": made.left, "choice": made.choice, "order": made.order,
-        "measurement": choose.next_measurement(made.choice),
-    }  # fmt: skip
+def _fields(made: choose.Purchases) -> dict[str, Any]:
+    return {**made._asdict(), "measurement": choose.next_measurement(made.choice)}
 
 
 def _supposed(curves: Curves, project: choose.Request) -> Iterator[tuple[float, Candidate]]:

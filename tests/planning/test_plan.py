@@ -310,7 +310,7 @@ def test_what_the_pilot_gives_does_not_depend_on_the_budget(pilot):
         assert "per image" not in said[-1]["Trust"] and "times the pilot" not in said[-1]["Trust"]
         best = max(one.median for one in made.choice.every)
         gain = round(best, 3) - float(alone) / 100
-        assert f"add {max(100 * gain, 0):.1f} points to this" in answers(made)["Left"]
+        assert f"add only {max(100 * gain, 0):.1f} points of mAP" in answers(made)["Left"]
         assert made.page.chart.instead == pytest.approx(float(alone) / 100, abs=5e-4)
     assert said[0] == said[1] == said[2] and said[0]["Expect"].startswith(f"{alone} mAP")
     low, high = (float(one) for one in re.findall(r"[\d.]+", said[0]["Range"])[:2])
@@ -418,6 +418,9 @@ def test_missing_test_images_are_the_first_step_where_money_is_left(pilot, tmp_p
     assert made.bill[0].what == f"{tests['images']} test images x {planted.CLASSES} classes"
     assert said["Spend"].endswith(f"on {tests['images']} more test images, which come first.")
     assert said["Later"].startswith(f"then about {dollars(total)} on ")
+    timed = answers(plan(few, 60, images=POOL))  # by a price list with times
+    assert re.search(r"come first\. .* of work, done by \d+ \w+ \d{4}\.$", timed["Spend"])
+    assert re.search(r"planning again, done by \d+ \w+ \d{4}\.", timed["Later"])
     now, later, left = (float(x) for x in re.findall(r"\$([\d.]+)", said["Money"])[1:4])
     assert now == pytest.approx(tests["dollars"], abs=0.01) and later == pytest.approx(total)
     assert now + later + left == pytest.approx(60)
@@ -433,6 +436,34 @@ def test_missing_test_images_are_the_first_step_where_money_is_left(pilot, tmp_p
     made = plan(few, 20.9, images=POOL, prices="openimages")
     assert f"- **Next step:** ```simkit status '{odd}'``` shows" in made.markdown()
     assert f"<code>simkit status &#39;{odd}&#39;</code> shows" in made.html()
+
+
+def test_a_larger_budget_promises_no_less(pilot):
+    """Also where test images first fit into the budget: below, money is kept for them."""
+    test = TestSplit(images=14, half_width=12.0, noise=0.06)
+    few = replace(on_photographs(pilot), test=test)
+    largest = plan(few, 20, images=POOL, prices="openimages")
+    maps, tests, kept = [], [], 0
+    for cents in [*range(140, 220, 4), *range(240, 2000, 220)]:
+        made = largest.at(cents / 100)
+        maps.append(made.chosen.median if made.purchase_needed else made.curves.at_hand)
+        tests.append(made.tests.images if made.tests else 0)
+        money = "" if made.tests else answers(made).get("Money", "")
+        if enough := re.search(r"kept for test images: a budget of \$([\d.]+)", money):
+            kept += 1
+            assert largest.at(float(enough[1])).tests is not None
+            assert largest.at(float(enough[1]) - 0.05).tests is None
+    assert min(np.diff(maps)) > -1e-9 and min(np.diff(tests)) >= 0
+    assert tests[0] == 0 < tests[-1] and kept
+
+
+def test_growth_far_beyond_the_pilot_is_called_uncertain(pilot):
+    far = plan(pilot, 18, images=9000, prices="openimages")
+    near = plan(pilot, 3, images=9000, prices="openimages")
+    assert far.chosen.times > 2 > near.chosen.times
+    assert "7.5 points were predicted" in answers(far)["Trust"]
+    assert far.in_rounds or f"`--budget {far.half:.2f}` first" in answers(far)["Trust"]
+    assert "7.5 points" not in answers(near).get("Trust", "")
 
 
 def test_a_missing_file_of_references_is_named(tmp_path):

@@ -51,7 +51,7 @@ def test_every_step_is_what_the_command_prints_for_its_budget(runs, plan):
     values, pages = read(plan)
     all_steps, own = values["steps"], values["own"]
     assert BUDGETS / 2 < len(all_steps) <= BUDGETS and all_steps[own]["budget"] == "$20"
-    assert all_steps[own]["mark"] == [plan.chosen.dollars, plan.chosen.median]
+    assert all_steps[own]["mark"] == [plan.cost("now", "later"), plan.chosen.median]
     budgets = [float(re.sub(r"[$,]", "", step["budget"])) for step in all_steps]
     assert budgets == sorted(budgets)
     medians = [step["mark"][1] for step in all_steps]
@@ -59,7 +59,7 @@ def test_every_step_is_what_the_command_prints_for_its_budget(runs, plan):
     for place in (3, len(budgets) // 2, len(budgets) - 1):
         other = simkit.plan(runs, budgets[place], images=9_000)
         assert all_steps[place]["mark"] == pytest.approx(
-            [other.chosen.dollars, other.chosen.median]
+            [other.cost("now", "later"), other.chosen.median]
         )
         for _, text in other.page.answers:
             assert all(word in pages[place] for word in re.sub("[`:,]", " ", text).split())
@@ -103,6 +103,7 @@ def test_a_budget_that_buys_nothing_has_no_mark(runs):
     evidence = replace(Evidence.of(runs), zero_shot=(0.58, "a model"))
     plan = simkit.plan(evidence, 20, images=9_000)
     assert not plan.purchase_needed
+    assert not any(line.chosen for line in plan.page.chart.lines)  # no curve is highlighted
     values, pages = read(plan)
     bought = [not step["nothing"] for step in values["steps"]]
     assert 0 < sum(bought) < len(bought)
