@@ -322,7 +322,8 @@ def choose(
     Without a target the best has the highest expected mAP. A cheaper one is chosen only if it
     loses at most half a point on average over the paired samples, where samples without a loss
     count as 0, against the best and against the best complete labels, of this budget and of every
-    smaller one: an uncertain difference is not a tie, and more money never promises less. With a target the choice is the cheapest that reaches it with the required
+    smaller one: an uncertain difference is not a tie, and more money never promises less.
+    With a target the choice is the cheapest that reaches it with the required
     probability; where none does, that without a target.
 
     Parameters

@@ -411,9 +411,7 @@ def _growth(plan: Decision) -> str:
     less = (
         ""
         if plan.in_rounds
-        else (
-            f" To find out for less, plan with `--budget {plan.half:.2f}` first, then plan the rest."
-        )
+        else (f" To find out for less, plan with `--budget {plan.half:.2f}` first, then again.")
     )
     return f" {GROWTH}{less}"
 
@@ -754,7 +752,8 @@ def _chart(plan: Decision, every: Sequence[Candidate] = ()) -> Chart:
             name = f"{pair[0].part.name}{how}"
         lines.append(CurveSeries(
             f"{name}, {plan.evidence.title(pair[1])}", tuple(one.dollars for one in best),
-            tuple(one.median for one in best), low, high, pair == chosen.pair and plan.purchase_needed,
+            tuple(one.median for one in best), low, high,
+            pair == chosen.pair and plan.purchase_needed,
         ))  # fmt: skip
     mark, instead = _mark(plan), _instead(plan)
     note = "Band: 90% interval."
