@@ -23,7 +23,7 @@ from simkit.planning.certainty import BetterTests, TestOffer
 from simkit.planning.choose import Candidate, Decision, backtest
 from simkit.planning.costs import PriceCurve, Staff, count
 from simkit.planning.curves import Curves
-from simkit.planning.evidence import COMPLETE, Evidence, Folder, LabelOption, joined
+from simkit.planning.evidence import COMPLETE, Evidence, Folder, LabelOption, Received, joined
 from simkit.results.report import Frame, Page, Readable, in_browser
 
 BUDGETS = 30  # of the slider of a page, at most
@@ -245,10 +245,7 @@ def plan(
     tested = backtest(evidence, purchases, seed=seed)
     curves = Curves(evidence, purchases, seed=seed, errors=rates, usual=listed.workers,
                     widening=tested.widening if tested else 1.0)  # fmt: skip
-    expected = None
-    if received is not None:
-        expected = tuple(np.quantile(curves.expected(received), [0.5, 0.05, 0.95]).tolist())
-        curves.agree_with(received)
+    expected = _agreeing(curves, received)
     offer = TestOffer.of(evidence, curves, project.images, project.image_price)
     made = choose.decide(curves, project, offer)
     paid = curves.complete  # at the wage of now; the pilot was paid at that of the list
@@ -269,6 +266,17 @@ def plan(
         command_options=command_options,
         command=plan_page.command(*evidence.folders, **command_options),
     )  # fmt: skip
+
+
+def _agreeing(
+    curves: Curves, received: Received | None
+) -> tuple[float, float, float] | None:  # fmt: skip
+    """What was expected of earlier rounds, with which the samples are made to agree."""
+    if received is None:
+        return None
+    median, low, high = np.quantile(curves.expected(received), [0.5, 0.05, 0.95]).tolist()
+    curves.agree_with(received)
+    return median, low, high
 
 
 def _fields(made: choose.Purchases) -> dict[str, Any]:
