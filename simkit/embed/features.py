@@ -22,6 +22,7 @@ from torch import Tensor
 from simkit.cache import INDEX
 from simkit.data.dataset import Dataset, Pictures
 from simkit.embed.decoding import FIT, fitted
+from simkit.embed.devices import Batches, channels_last, device_of, products_in
 from simkit.embed.feature_cache import Place, Stored
 from simkit.embed.feature_files import (
     KINDS,
@@ -34,7 +35,7 @@ from simkit.embed.feature_files import (
     Skipped,
     id_without,
 )
-from simkit.embed.networks import Backbone, device_of
+from simkit.embed.networks import Backbone
 from simkit.errors import BadInput
 from simkit.files import reading
 from simkit.history import History, content_id, versions
@@ -362,7 +363,7 @@ class NetworkPass:
         self.device = home if stays else device_of(device, mps=True)
         self.batch = batch
         cpu = self.device.type == "cpu"
-        self._at_once = _AT_ONCE if cpu else batch
+        self._batches = Batches(_AT_ONCE if cpu else batch, self.device)
         self._threads = torch.get_num_threads() if cpu else 1
         self._pool: ThreadPoolExecutor | None = None
 
@@ -370,24 +371,17 @@ class NetworkPass:
     def ready(self) -> Iterator[None]:
         """The network in evaluation mode on the device; its state and switches are restored."""
         was_training, home = self.backbone.training, next(self.backbone.parameters()).device
-        multiply, convolve = torch.backends.cuda.matmul, torch.backends.cudnn
-        before = multiply.allow_tf32, convolve.allow_tf32
         try:
-            multiply.allow_tf32 = convolve.allow_tf32 = False
             self.backbone.to(self.device, memory_format=torch.channels_last).eval()
             alone = {"initializer": torch.set_num_threads, "initargs": (1,)}
             with (
+                products_in("fp32"),
                 torch.autocast(self.device.type, enabled=False),
                 torch.inference_mode(),
                 ThreadPoolExecutor(self._threads, "network", **alone) as self._pool,  # type: ignore[arg-type]
             ):
                 yield
-        except torch.OutOfMemoryError:
-            raise BadInput(
-                f"the memory of {self.device} is too small for a batch; give a smaller batch"
-            ) from None
         finally:
-            multiply.allow_tf32, convolve.allow_tf32 = before
             self.backbone.to(home, memory_format=torch.contiguous_format).train(was_training)
 
     def shape(self, kind: Kind) -> tuple[int, ...]:
@@ -400,12 +394,17 @@ class NetworkPass:
 
     def of(self, images: Sequence[Tensor], kinds: Sequence[Kind]) -> dict[Kind, Half]:
         """images: (3, size, size) uint8 each. By kind (b, D) and (b, D, h, w). Call it in ready."""
-        starts = range(0, len(images), self._at_once)
-        batches = [list(images[start : start + self._at_once]) for start in starts]
-        run = self._pool.map if self._pool and self.device.type == "cpu" else map
-        maps, pooled = zip(*run(self._of_some, batches), strict=True)
-        computed: dict[Kind, Sequence[Tensor]] = {"maps": maps, "pooled": pooled}
-        halves = {kind: torch.cat(computed[kind]).half().contiguous().cpu() for kind in kinds}
+
+        def of_some(part: slice) -> list[Tensor]:
+            return self._of_some(images[part], kinds)
+
+        if self._pool and self.device.type == "cpu":
+            size = self._batches.size
+            parts = (slice(start, start + size) for start in range(0, len(images), size))
+            batches = [*self._pool.map(of_some, parts)]
+        else:
+            batches = [found for _, found in self._batches.over(len(images), of_some)]
+        halves = dict(zip(kinds, map(torch.cat, zip(*batches, strict=True)), strict=True))
         if not all(half.isfinite().all() for half in halves.values()):
             raise BadInput(
                 f"backbone {self.backbone.name!r} gives features that are not finite or beyond "
@@ -414,10 +413,10 @@ class NetworkPass:
         return {kind: half.numpy() for kind, half in halves.items()}
 
     @torch.inference_mode()  # of each thread
-    def _of_some(self, images: list[Tensor]) -> tuple[Tensor, Tensor]:
-        """Maps and pooled features of one batch, on the device."""
-        padded = images + [torch.zeros_like(images[0])] * (self._at_once - len(images))
+    def _of_some(self, images: Sequence[Tensor], kinds: Sequence[Kind]) -> list[Tensor]:
+        """Features of one batch by kind, fp16 on the CPU."""
+        padded = [*images, *[torch.zeros_like(images[0])] * (self._batches.size - len(images))]
         pictures = torch.stack(padded).to(self.device)
-        prepared = self.backbone.prepare(pictures).contiguous(memory_format=torch.channels_last)
-        maps, pooled = self.backbone.maps_and_pooled(prepared)
-        return maps[: len(images)].float(), pooled[: len(images)].float()
+        maps, pooled = self.backbone.maps_and_pooled(channels_last(self.backbone.prepare(pictures)))
+        computed: dict[Kind, Tensor] = {"maps": maps, "pooled": pooled}
+        return [computed[kind][: len(images)].float().half().contiguous().cpu() for kind in kinds]

@@ -11,11 +11,11 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -38,7 +38,7 @@ BATCH = 1 << 22  # features read at a time
 _SPARE = 8  # candidates beyond K, so that rounding seldom leaves a row undecided
 _TIMES = 8  # as many candidates for an undecided row
 _PAIRS = 1 << 17  # features in pairs of rows, in float64: a megabyte, which fits into the cache
-_MOST = 2047  # limit of faiss on a GPU; beyond it all rows are compared
+_MOST = 2048  # candidates that faiss finds on a GPU
 _TRAIN = 40  # rows for each list in the training of its centre
 _LEAST = 39 * 16  # rows from which faiss learns codes of four bits without a warning
 _HELD = 1 << 30  # features in the index of an exact search on a CPU: 4 GB
@@ -196,15 +196,14 @@ def nearest(
     queries = np.arange(n) if queries is None else queries
     if k == 0 or not len(queries):
         return Nearest(*(np.zeros((len(queries), k), kind) for kind in (np.int64, float, float)))
-    search, rounding = _exact_search(imported_faiss(), features, device)
-    # |x - y|^2 = |x|^2 + |y|^2 - 2 x y: four float32 sums of squares up to one.
-    rounding = 4 * ((width + 8) * 2.0**-24 + rounding)
+    search = _ExactSearch(features, device)
+    # |x - y|^2 = |x|^2 + |y|^2 - 2 x y: four float32 sums of squares up to one. faiss multiplies in
+    # float32 on GPUs too, without TF32.
+    rounding = 4 * (width + 8) * 2.0**-24
     place = np.empty((len(queries), k), np.int64)
     distance = np.empty((len(queries), k))
     undecided, candidates = np.arange(len(queries)), min(k + _SPARE, n - 1)
     while len(undecided):
-        if candidates > _MOST:
-            candidates = n - 1
         left = []
         step = max(1, BATCH // max(width, candidates))
         for start in range(0, len(undecided), step):
@@ -217,6 +216,7 @@ def nearest(
             # have: at least the last candidate's, less the rounding.
             left.append(block[distance[block, -1] ** 2 >= squared[:, -1] - rounding])
         undecided = np.concatenate(left)
+        search.leave_gpus()  # few rows with many candidates are faster on a CPU
         candidates = min(_TIMES * candidates, n - 1)
     return _with_cosines(features, queries, place, distance)
 
@@ -355,27 +355,66 @@ def _in_lists(index: Any, features: Rows, k: int, queries: Places) -> Nearest:
     return _with_cosines(features, queries, place, distance)
 
 
-def _exact_search(faiss: Any, features: Rows, device: str) -> tuple[Search, float]:
-    """A search among all rows, by all GPUs or the CPU, and the error bound of its products of unit
-    rows beyond the rounding of float32."""
-    n, width = features.shape
-    index, rounding, step = faiss.IndexFlatL2(width), 0.0, max(1, BATCH // width)
-    gpu = torch.cuda.is_available() if device == "auto" else device != "cpu"
-    if gpu and getattr(faiss, "get_num_gpus", int)():  # faiss-cpu sees none
-        index = faiss.index_cpu_to_all_gpus(index)
-        rounding = 2.0**-9 + 2.0**-20  # TF32 keeps ten bits of each factor
-    elif n * width > _HELD:
+class _ExactSearch:
+    """A search among all rows: by all GPUs if they have room for these, else by the CPU."""
+
+    def __init__(self, features: Rows, device: str) -> None:
+        self._faiss, self._features = imported_faiss(), features
+        self._on_gpus: Search | None = None
+        self._on_cpu: Search | None = None
+        gpu = torch.cuda.is_available() if device == "auto" else device != "cpu"
+        if gpu and getattr(self._faiss, "get_num_gpus", int)():  # faiss-cpu sees none
+            try:
+                empty = self._faiss.IndexFlatL2(features.shape[1])
+                of_process = _gpu_resources(self._faiss)
+                index = self._faiss.index_cpu_to_gpu_multiple_py(of_process, empty)
+                self._on_gpus = self._filled(index)
+            except RuntimeError:  # of faiss, for a lack of memory
+                warnings.warn(
+                    "the GPUs have no room for these features; their neighbours are searched on "
+                    "the CPU",
+                    stacklevel=4,
+                )
+
+    def __call__(self, rows: NDArray[np.float32], count: int) -> tuple[NDArray[np.float32], Places]:
+        """Squared distances and indices (q, count) of the nearest rows."""
+        if self._on_gpus is not None and count <= _MOST:
+            with suppress(RuntimeError):  # of faiss, for a lack of memory
+                return self._on_gpus(rows, count)  # type: ignore[no-any-return]
+        self._on_cpu = self._on_cpu or self._cpu_search()
+        return self._on_cpu(rows, count)
+
+    def leave_gpus(self) -> None:
+        """Search on the CPU from now on."""
+        self._on_gpus = None
+
+    def _cpu_search(self) -> Search:
+        n, width = self._features.shape
+        if n * width <= _HELD:
+            return self._filled(self._faiss.IndexFlatL2(width))
         from faiss.contrib.exhaustive_search import knn_ground_truth
 
         def search(rows: NDArray[np.float32], count: int) -> tuple[NDArray[np.float32], Places]:
-            blocks = (features[start : start + step] for start in range(0, n, step))
-            squared, place = knn_ground_truth(rows, blocks, count, ngpu=0)
+            squared, place = knn_ground_truth(rows, self._blocks(), count, ngpu=0)
             return squared, place
 
-        return search, rounding
-    for start in range(0, n, step):
-        index.add(features[start : start + step])
-    return index.search, rounding
+        return search
+
+    def _filled(self, index: Any) -> Search:
+        for block in self._blocks():
+            index.add(block)
+        return index.search  # type: ignore[no-any-return]
+
+    def _blocks(self) -> Iterator[NDArray[np.float32]]:
+        n, width = self._features.shape
+        step = max(1, BATCH // width)
+        return (self._features[start : start + step] for start in range(0, n, step))
+
+
+@cache
+def _gpu_resources(faiss: Any) -> list[Any]:
+    """Memory and streams of each GPU, which faiss reserves; once in a process."""
+    return [faiss.StandardGpuResources() for _ in range(faiss.get_num_gpus())]
 
 
 def imported_faiss() -> Any:
@@ -392,10 +431,11 @@ def imported_faiss() -> Any:
                 os.environ.setdefault("OPENBLAS_CORETYPE", core)
     try:
         import faiss
-    except ImportError:
+    except Exception as error:  # wheels for other processors and CUDA versions fail in many ways
+        reason = " ".join(str(error).split())[:200]
         raise BadInput(
-            "nearest neighbours need faiss, which cannot be imported; run pip install faiss-gpu, "
-            "or faiss-cpu where there is no wheel of it"
+            f"nearest neighbours need faiss, which cannot be imported ({reason}); run pip install "
+            "faiss-gpu, or faiss-cpu where there is no wheel of it"
         ) from None
     faiss.omp_set_num_threads(torch.get_num_threads())  # faiss has its own setting
     return faiss

@@ -24,32 +24,6 @@ TIMM = "pretrained"  # weights: timm's
 _PREFIX, _HUB = "timm:", "hf-hub:"
 
 
-def device_of(name: str | torch.device, *, needed: bool = True, mps: bool = False) -> torch.device:
-    """ "auto", "cpu", "cuda", "cuda:1", and "mps" where it is accepted. Raises BadInput for
-    unavailable devices.
-
-    auto: a CUDA GPU if there is one and it is `needed`, that is for backbones; heads on features
-    stay on the CPU.
-    """
-    if isinstance(name, torch.device):
-        return name
-    if name == "auto":
-        name = "cuda" if needed and torch.cuda.is_available() else "cpu"
-    if name == "mps" and mps and torch.backends.mps.is_available():
-        return torch.device(name)
-    kind, _, number = name.partition(":")
-    if kind not in ("cpu", "cuda") or (number and not number.isdecimal()):
-        raise BadInput(
-            f"device is {name!r}; auto, cpu, cuda or a numbered GPU such as cuda:1 is expected, "
-            "or for features and scores mps on a Mac that has it"
-        )
-    if kind == "cuda":
-        count = torch.cuda.device_count()
-        if not torch.cuda.is_available() or int(number or 0) >= count:
-            raise BadInput(f"device is {name!r}, and torch sees {count} GPUs; use auto or cpu")
-    return torch.device(name)
-
-
 class Backbone(nn.Module):
     """Images in, feature maps out; a linear layer on them gives class maps.
 

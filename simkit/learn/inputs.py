@@ -23,6 +23,7 @@ from simkit.cache import PICTURES, cache_folder, in_cache, mark_used
 from simkit.chance import Chance, below
 from simkit.data.dataset import Pictures
 from simkit.embed.decoding import cores, side_by_side
+from simkit.embed.devices import room_for, watch_memory
 from simkit.embed.feature_files import mapped
 from simkit.errors import BadInput
 from simkit.files import whole
@@ -39,8 +40,7 @@ ASPECT = (3 / 4, 4 / 3)  # width / height of crops, as in RandomResizedCrop of t
 _MEMORY = 4 << 30  # bytes of decoded images in memory if no folder is named
 _ROWS = 1024  # images in a file, at least
 _FILES = 512  # at most, as each stays open
-SHARE = 0.6  # largest share of the GPU's free memory for images; the rest is for the network
-_RESIDENT_BYTES = 2 << 30  # larger maps stay on disk and are read batch by batch
+_RESIDENT_BYTES = 2 << 30  # larger maps stay on disk on a CPU and are read batch by batch
 _POOLED_BYTES = 3 << 28  # and larger pooled features, as float32
 _AHEAD = 3  # prefetched batches
 _CHUNK = 256  # inputs read at a time
@@ -372,11 +372,40 @@ def sized(
     return SizedPictures(parts or [np.empty((0, *shape), np.uint8)], id)
 
 
+class OnGpu:
+    """Values of all asked images on a GPU from the second epoch on, if they fit beside training.
+
+    The first epoch shows how much memory training and validation need; it streams.
+    """
+
+    def __init__(self, read: Callable[[Places], Tensor], n: int, device: torch.device) -> None:
+        self._read, self._n, self._device = read, n, device
+        self._epochs, self._values = 0, None
+        watch_memory(device)
+
+    def next_epoch(self) -> Tensor | None:
+        """The values (n, ...) for the epoch that begins; None where they are streamed."""
+        self._epochs += 1
+        if self._epochs == 2:
+            self._values = self._held()
+        return self._values
+
+    def _held(self) -> Tensor | None:
+        first = self._read(np.arange(1))
+        if not room_for(self._n * first.nbytes, self._device):
+            return None
+        shape = self._n, *first.shape[1:]
+        values, chunks = first.new_empty(shape, device=self._device), _chunks(self._n)
+        for chunk, read in zip(chunks, streamed(self._read, chunks, self._device), strict=True):
+            values[chunk[0] : chunk[-1] + 1] = read
+        return values
+
+
 class FeatureLoader:
     """Standardised features of the asked images as float32: maps if `maps`, else pooled.
 
-    Large ones are read batch by batch. In batches, `place` is an index among the asked images, not
-    among all images.
+    Large ones are read batch by batch, or held by a GPU as they are stored, in fp16. In batches,
+    `place` is an index among the asked images, not among all images.
     """
 
     def __init__(
@@ -399,33 +428,54 @@ class FeatureLoader:
         found = moments(self._pooled if pooled is None else pooled.__getitem__, n)
         unchanged = torch.zeros(self.width), torch.ones(self.width)
         self.shift, self.scale = found if standardise else unchanged
+        self._on_device = self.shift.to(device), self.scale.to(device)
         self._values: Tensor | None = None
-        if maps and 4 * n * int(np.prod(inputs.values.shape[1:])) <= _RESIDENT_BYTES:
-            self._values = torch.cat([self._read(chunk) for chunk in chunks]).to(device)
-        elif pooled is not None and not maps:
+        size = 4 * n * int(np.prod(inputs.values.shape[1:])) if maps else 4 * n * self.width
+        on_cpu = device.type == "cpu" and size <= _RESIDENT_BYTES
+        if maps and on_cpu:
+            self._values = torch.cat([self._read(chunk) for chunk in chunks])
+        elif pooled is not None and not maps and (on_cpu or room_for(size, device)):
             self._values = pooled.sub_(self.shift).div_(self.scale).to(device)
+        self._stored = OnGpu(self._as_stored, n, device)
 
     def batches(self, places: Sequence[Places], epoch: int) -> Iterator[tuple[Tensor, Views]]:
-        for values in streamed(self._read, places, self._device, resident=self._values):
-            yield values if values.ndim == 2 else values.movedim(-1, 1), Views()
+        if self._values is not None:
+            batches, ready = _selected(self._values, places), True
+        elif (stored := self._stored.next_epoch()) is not None:
+            batches, ready = _selected(stored, places), False
+        else:
+            batches, ready = streamed(self._read, places, self._device), True
+        for values in batches:
+            found = values if ready else self._standardised(values, *self._on_device)
+            yield found if found.ndim == 2 else found.movedim(-1, 1), Views()
 
     def _pooled(self, place: Places) -> Tensor:
         values = self._inputs.batch(self._rows[place])
         return values if values.ndim == 2 else values.mean((-2, -1))
 
+    def _as_stored(self, place: Places) -> Tensor:
+        """(b, D) pooled or (b, D, h, w) maps, fp16 where they are stored so."""
+        if not self._maps and self._inputs.kind == "maps":
+            return self._pooled(place)
+        values = self._inputs.batch(self._rows[place])
+        return values.half() if self._inputs.values.dtype == np.float16 else values
+
     def _read(self, place: Places) -> Tensor:
         """(b, D) pooled or (b, h, w, D) maps: channels last, as for one matrix product."""
-        if not self._maps:
-            return standardised(self._pooled(place), self.shift, self.scale)
-        values = standardised(self._inputs.batch(self._rows[place]), self.shift, self.scale)
-        return values.movedim(1, -1).contiguous()
+        values = self._inputs.batch(self._rows[place]) if self._maps else self._pooled(place)
+        return self._standardised(values, self.shift, self.scale)
+
+    @staticmethod
+    def _standardised(values: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
+        found = standardised(values.float(), shift, scale)
+        return found if found.ndim == 2 else found.movedim(1, -1).contiguous()
 
 
 class ImageLoader:
     """Images of the asked rows, cropped and mirrored on the device.
 
-    A GPU holds all of them if they take at most SHARE of its free memory; otherwise they are
-    prefetched. Views are drawn for a whole epoch and sent to the device once.
+    A GPU holds all of them if they fit beside training; otherwise they are prefetched. Views are
+    drawn for a whole epoch and sent to the device once.
     """
 
     def __init__(
@@ -438,17 +488,16 @@ class ImageLoader:
     ) -> None:
         self._inputs, self._rows, self._chance, self._device = inputs, rows, chance, device
         self.width, self.shift, self.scale = width, torch.zeros(width), torch.ones(width)
-        self._resident: Tensor | None = None
-        first, n = self._read(np.arange(1)), len(rows)
-        if room_for(n * first.numel(), device):
-            self._resident = torch.empty((n, *first.shape[1:]), dtype=torch.uint8, device=device)
-            chunks = _chunks(n)
-            for chunk, read in zip(chunks, streamed(self._read, chunks, device), strict=True):
-                self._resident[chunk[0] : chunk[-1] + 1] = read
+        self._stored = OnGpu(self._read, len(rows), device)
 
     def batches(self, places: Sequence[Places], epoch: int) -> Iterator[tuple[Tensor, Views]]:
         drawn = self._inputs.views(self._rows, self._chance, epoch=epoch).to(self._device)
-        images = streamed(self._read, places, self._device, resident=self._resident)
+        stored = self._stored.next_epoch()
+        images = (
+            streamed(self._read, places, self._device)
+            if stored is None
+            else _selected(stored, places)
+        )
         for place, batch in zip(places, images, strict=True):
             views = drawn.at(on_device(place, self._device))
             yield shown(batch, views), views
@@ -460,29 +509,19 @@ class ImageLoader:
 Loader = FeatureLoader | ImageLoader
 
 
-def room_for(size: int, device: torch.device) -> bool:
-    """Whether the bytes are at most SHARE of a GPU's free memory; False on a CPU."""
-    if device.type != "cuda":
-        return False
-    torch.cuda.empty_cache()  # cached memory of an earlier training would not count as free
-    return size <= SHARE * torch.cuda.mem_get_info(device)[0]
+def _selected(values: Tensor, places: Sequence[Places]) -> Iterator[Tensor]:
+    """Batches of values that the device holds."""
+    for place in places:
+        yield values.index_select(0, on_device(place, values.device))
 
 
 def streamed(
-    read: Callable[[Places], Tensor],
-    places: Sequence[Places],
-    device: torch.device,
-    *,
-    resident: Tensor | None = None,
+    read: Callable[[Places], Tensor], places: Sequence[Places], device: torch.device
 ) -> Iterator[Tensor]:
-    """Batches on the device, of the resident values or, if there are none, read one by one.
+    """Batches on the device, read one by one.
 
     For a GPU a thread prefetches some of them, into pinned memory, and copies them asynchronously.
     """
-    if resident is not None:
-        for place in places:
-            yield resident.index_select(0, on_device(place, device))
-        return
 
     def pinned(place: Places) -> Tensor:
         images = read(place)

@@ -14,12 +14,14 @@ from scipy.sparse import csr_array
 from torch import Tensor, nn
 
 from simkit.chance import Chance
+from simkit.embed.devices import Batches, Precision, channels_last
 from simkit.errors import BadInput
 from simkit.learn.distributed import not_compiled, on_device
 from simkit.learn.method import Method
 from simkit.learn.task import Outputs
 
-BATCH = 256  # inputs scored at a time
+BATCH = 256  # features scored at a time
+IMAGES = 64  # and images, of which more are no faster on GPUs and need more memory
 
 
 class Head(nn.Module):
@@ -61,7 +63,7 @@ class Model(nn.Module):
         scale: Tensor | None = None,
         backbone: nn.Module | None = None,
         head_ratio: float = 1.0,
-        precision: str = "fp32",
+        precision: Precision = "fp32",
     ) -> None:
         super().__init__()
         width = head.weight.shape[-1]
@@ -90,11 +92,11 @@ def standardised(features: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
     return (features - shift) / scale
 
 
-def backbone_maps(backbone: Any, images: Tensor, precision: str) -> Tensor:
+def backbone_maps(backbone: Any, images: Tensor, precision: Precision) -> Tensor:
     """(b, D, h, w) float32 maps of images (b, 3, H, W) uint8; heads and losses stay in fp32."""
     prepared = backbone.prepare(images)
-    if images.is_cuda:  # channels last, as in the backbone
-        prepared = prepared.contiguous(memory_format=torch.channels_last)
+    if images.is_cuda:  # as in the backbone
+        prepared = channels_last(prepared)
     with torch.autocast(images.device.type, torch.bfloat16, enabled=precision == "bf16"):
         return backbone(prepared).float()
 
@@ -117,7 +119,7 @@ def scores(
     inputs: Any,
     *,
     rows: NDArray[np.int64] | None = None,
-    batch: int = BATCH,
+    batch: int | None = None,
     known: csr_array | None = None,
 ) -> Tensor:
     """(N, L) float32 logits for evaluation, on the device of the model; or as in `allocate`.
@@ -155,14 +157,26 @@ def scatter(logits: Tensor, rows: slice, values: Tensor, known: csr_array | None
 
 
 def outputs(
-    model: Model, inputs: Any, rows: NDArray[np.int64], *, batch: int = BATCH, maps: bool = False
+    model: Model,
+    inputs: Any,
+    rows: NDArray[np.int64],
+    *,
+    batch: int | None = None,
+    maps: bool = False,
 ) -> Iterator[tuple[slice, Outputs]]:
-    """Outputs of the model for these rows of the inputs, one slice of them after the other."""
-    for part in batches(len(rows), batch):
+    """Outputs of the model for these rows of the inputs, one slice of them after the other.
+
+    batch: inputs at a time, by default BATCH, or IMAGES for a backbone; fewer where the memory of a
+    GPU is too small.
+    """
+    device, usual = model.head.weight.device, BATCH if model.backbone is None else IMAGES
+
+    def of_part(part: slice) -> Outputs:
         # Not around the loop: interleaved generators would leave gradients disabled.
         with torch.no_grad(), evaluating(model):
-            out = model(inputs.batch(rows[part]).to(model.head.weight.device), maps=maps)
-        yield part, out
+            return model(inputs.batch(rows[part]).to(device), maps=maps)  # type: ignore[no-any-return]
+
+    yield from Batches(batch or usual, device).over(len(rows), of_part)
 
 
 def batches(n: int, size: int = BATCH) -> Iterator[slice]:

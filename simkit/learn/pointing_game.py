@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from simkit.data.dataset import Boxes
 from simkit.errors import BadInput
-from simkit.learn.model import BATCH
 from simkit.learn.trained import Trained
 from simkit.metrics import pointing_game, pointing_hits
 
@@ -20,9 +19,8 @@ def pointed(
     boxes: Boxes,
     *,
     regions: NDArray[np.float64] | None = None,
-    batch: int = BATCH,
+    batch: int | None = None,
     device: str = "auto",
-    precision: str = "fp32",
 ) -> float:
     """Mean over classes of the hit rate, in [0, 1]; nan without any box.
 
@@ -33,7 +31,7 @@ def pointed(
     regions
         (N, 4) visible region of each image, x0, y0, x1, y1 in its pixels; None for whole images.
         Boxes are clipped to it, and classes without a remaining box in an image are skipped.
-    batch, device, precision
+    batch, device
         As in `Trained.maps`.
 
     Raises
@@ -64,7 +62,7 @@ def pointed(
     pairs, counts = np.unique(np.stack([images, classes], 1), axis=0, return_counts=True)
     of_pair = np.split(corners[order], np.cumsum(counts)[:-1])
     hits, start = [np.zeros(0, bool)], 0
-    for maps in trained.maps(inputs, batch=batch, device=device, precision=precision):
+    for maps in trained.maps(inputs, batch=batch, device=device):
         some = slice(*np.searchsorted(pairs[:, 0], [start, start + len(maps)]))
         chosen = maps[pairs[some, 0] - start, pairs[some, 1]]
         hits.append(pointing_hits(chosen, of_pair[some], sizes[pairs[some, 0]]))

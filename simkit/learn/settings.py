@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
+from simkit.embed.devices import Precision
 from simkit.errors import BadInput
 from simkit.registry import Count, NonNegative, Positive, Range, setting, settle
 
@@ -75,7 +76,8 @@ class Settings:
         (Cole et al., CVPR 2021: LinearInit), "go-on" with the last head, the method's state and
         its count of epochs (Verelst et al., WACV 2023).
     precision
-        Of the backbone, with "bf16" by autocast; heads and losses are always fp32.
+        Of the products of a trained backbone. "bf16": by autocast, while heads and losses stay in
+        fp32. "tf32": on GPUs, faster than fp32, with the ten bits of fp16 in each factor.
     state_gb
         Largest memory of the states of all runs together.
     """
@@ -107,7 +109,7 @@ class Settings:
     head_lr: Positive = setting(1e-3, "learning rate of the head alone")
     head_augment: bool = setting(False, "train the head alone on cropped and mirrored images")
     head_then: Literal["restart", "go-on"] = setting("restart", "method, after the head alone")
-    precision: Literal["fp32", "bf16"] = setting("fp32", "precision of the backbone")
+    precision: Precision = setting("fp32", "precision of the backbone")
     state_gb: Positive = setting(8.0, "largest memory of the states of all runs, in GB")
 
     name: ClassVar[str] = "training"

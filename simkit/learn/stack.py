@@ -20,15 +20,16 @@ from scipy.sparse import csr_array
 from torch import Tensor, nn
 
 from simkit.chance import Chance
+from simkit.embed.devices import Batches
 from simkit.learn.distributed import current_team, on_device
 from simkit.learn.inputs import CPU, FeatureLoader, ImageLoader, Loader, Places
 from simkit.learn.method import Method, stack_states, state_of_run
 from simkit.learn.model import (
+    BATCH,
     Head,
     Model,
     allocate,
     backbone_maps,
-    batches,
     check_inputs,
     initial,
     scatter,
@@ -379,6 +380,9 @@ def _outputs(
     """Outputs of all heads, for one block of rows of the inputs after the other."""
     device = heads.weight.device
     shift, scale = shift.to(device), scale.to(device)
-    for rows in batches(len(inputs)):
+
+    def of_rows(rows: slice) -> list[Outputs]:
         x = inputs.batch(np.arange(rows.start, rows.stop)).to(device)
-        yield rows, heads.forward(standardised(x, shift, scale))
+        return heads.forward(standardised(x, shift, scale))
+
+    yield from Batches(BATCH, device).over(len(inputs), of_rows)

@@ -7,17 +7,18 @@ ask for it, train the whole stack, and return its models.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from simkit.chance import Chance
-from simkit.embed.networks import device_of
+from simkit.embed.devices import Batches, device_of, products_in, usable
 from simkit.errors import BadInput
 from simkit.history import content_id
 from simkit.learn.checkpoint import Checkpoint
@@ -25,7 +26,7 @@ from simkit.learn.checks import check_training, checked_backbone
 from simkit.learn.distributed import current_team, not_compiled, on_device
 from simkit.learn.inputs import FeatureInputs, Places, Views
 from simkit.learn.method import Method, make, stack_states, state_of_run
-from simkit.learn.model import backbone_maps, batches, evaluating
+from simkit.learn.model import IMAGES, backbone_maps, batches, evaluating
 from simkit.learn.optim import Optimiser
 from simkit.learn.selection import Curve, Record, TrainingProgress
 from simkit.learn.settings import Settings
@@ -120,7 +121,8 @@ def train(
         input, and returns maps (b, D, h, w) of floats.
     device
         "auto" is a GPU if there is one and a backbone is trained, else the CPU; or "cpu",
-        "cuda", "cuda:1". Results are on the CPU, and agree between devices within 1e-5.
+        "cuda", "cuda:1". Results are on the CPU. Heads on features agree between devices
+        within 1e-5; backbones do not, whose rounding errors grow from step to step.
     compile
         Use torch.compile for the backbone.
     checkpoint
@@ -213,26 +215,29 @@ def train_stack(
         network.to(device, memory_format=fastest)
         if compile:
             network.compile(dynamic=False, backend=_COMPILER)
-    made_of = StackInputs(settings, Chance.seeded(seed).of("train", draw), device, network)
+    computed = replace(settings, precision=usable(settings.precision, device))
+    made_of = StackInputs(computed, Chance.seeded(seed).of("train", draw), device, network)
 
     # The histories determine the training, so their id tells whether a checkpoint belongs to it.
     key, head_epochs = content_id(*(history.to_json() for history in records)), settings.head_epochs
     file = Checkpoint(checkpoint, key, content_id("head", key) if head_epochs else None)
     epochs, progress = head_epochs + settings.epochs, progress or silent
     start = None
-    if head_epochs and not file.is_current:
-        of_head = Checkpoint(checkpoint, content_id("head", key))
-        first = Stage(of_head, validation, {}, progress, before=0, epochs=epochs)
-        start = _head_first(made[0], made_of, first)
-    if settings.head_then == "go-on":
-        made_of = replace(made_of, before=head_epochs)
-    stack = Stack(made, rates, made_of, start)
-    stage = Stage(file, validation, watch or {}, progress, before=head_epochs, epochs=epochs)
-    record = fit(stack, stage, {} if start is None else start.curves)
+    with products_in(computed.precision), _enough_memory(made_of):
+        if head_epochs and not file.is_current:
+            of_head = Checkpoint(checkpoint, content_id("head", key))
+            first = Stage(of_head, validation, {}, progress, before=0, epochs=epochs)
+            start = _head_first(made[0], made_of, first)
+        if settings.head_then == "go-on":
+            made_of = replace(made_of, before=head_epochs)
+        stack = Stack(made, rates, made_of, start)
+        stage = Stage(file, validation, watch or {}, progress, before=head_epochs, epochs=epochs)
+        record = fit(stack, stage, {} if start is None else start.curves)
 
     # Results of different devices agree to about 1e-5, so the device is among the versions and no
     # part of the training's identity: an interrupted training may resume on another one.
     kind = device.type + (" compiled" if compile else "")
+    kind += "" if computed == settings else f" in {computed.precision}"
     kind += f" in {stack.team.processes} processes" if stack.team.processes > 1 else ""
     trained = []
     for run, (history, curve) in enumerate(zip(records, record.curves, strict=True)):
@@ -245,6 +250,29 @@ def train_stack(
             tuple(record.head.get("losses", ())), tuple(record.head.get("validation", ())),
         ))  # fmt: skip
     return trained
+
+
+@contextmanager
+def _enough_memory(made_of: StackInputs) -> Iterator[None]:
+    """Turn a lack of a GPU's memory within the block into a BadInput with its mend."""
+    try:
+        yield
+        return
+    except torch.OutOfMemoryError:
+        pass  # and release the tensors of the traceback
+    settings, batch = made_of.settings, made_of.settings.batch_size
+    mend = "reduce the stack or train on the cpu"
+    if made_of.backbone is not None:
+        mend = "use a smaller network, smaller images or the cpu"
+        if batch > 1:
+            halved = f"batch_size to {batch // 2} and accumulate to {2 * settings.accumulate}"
+            mend = f"set {halved}, with nearly the same steps, or {mend}"
+        if settings.precision != "bf16":
+            mend = f"set precision to bf16; else {mend}"
+    raise BadInput(
+        f"the memory of {made_of.device} is too small to train on {batch:,} images at a time; "
+        f"{mend}"
+    )
 
 
 def fit(stack: Stack, stage: Stage, head_curves: dict[str, list[float]]) -> Record:
@@ -398,9 +426,13 @@ def _features(images: Any, rows: Places, made_of: StackInputs) -> FeatureInputs:
     """Pooled features (N, D) of untransformed images; zero except at `rows`."""
     network: Any = made_of.backbone
     values = np.zeros((len(images), network.width), np.float32)
+
+    def of_part(part: slice) -> NDArray[np.float32]:
+        x = images.batch(rows[part]).to(made_of.device)
+        means = backbone_maps(network, x, made_of.settings.precision).mean((-2, -1))
+        return means.cpu().numpy()  # type: ignore[no-any-return]
+
     with torch.no_grad(), evaluating(network), not_compiled(network):
-        for part in batches(len(rows), 64):
-            x = images.batch(rows[part]).to(made_of.device)
-            maps = backbone_maps(network, x, made_of.settings.precision)
-            values[rows[part]] = maps.mean((-2, -1)).cpu().numpy()
+        for part, means in Batches(IMAGES, made_of.device).over(len(rows), of_part):
+            values[rows[part]] = means
     return FeatureInputs(values, id=f"{images.id} pooled")

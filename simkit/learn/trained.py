@@ -23,13 +23,14 @@ from torch import Tensor, nn
 
 from simkit.embed.backbones import BACKBONES, BEST, TIMM
 from simkit.embed.backbones import backbone as load_backbone
-from simkit.embed.networks import Backbone, device_of
+from simkit.embed.devices import Precision, device_of, products_in, usable
+from simkit.embed.networks import Backbone
 from simkit.errors import BadInput, examples
 from simkit.files import file_digest, parse_json, reading, whole
 from simkit.history import History, content_id, sealed, unsealed, versions
 from simkit.labels.truth import class_names
 from simkit.learn.method import Method, Wrapper, make, spell
-from simkit.learn.model import BATCH, Head, Model, check_inputs, outputs, scores
+from simkit.learn.model import Head, Model, check_inputs, outputs, scores
 from simkit.learn.settings import Settings
 from simkit.learn.task import Task
 from simkit.learn.training_images import TrainingImages
@@ -202,9 +203,9 @@ class Trained:
         inputs: Any,
         *,
         rows: NDArray[np.int64] | None = None,
-        batch: int = BATCH,
+        batch: int | None = None,
         device: str | torch.device = "auto",
-        precision: str = "fp32",
+        precision: Precision | None = None,
         known: csr_array | None = None,
     ) -> Any:
         """Logits for inputs of the kind it was trained on.
@@ -216,11 +217,13 @@ class Trained:
         rows
             Indices of the N images to score, in this order; by default all.
         batch
-            Images scored at a time.
+            Inputs scored at a time: by default 256 features or 64 images; fewer where the memory
+            of a GPU is too small.
         device
             As in `train`.
         precision
-            Of the backbone, "fp32" or "bf16".
+            Of the products of a backbone, "fp32", "tf32" or "bf16"; by default that of its
+            training.
         known
             (N, L) sparse: return the scores of its stored entries alone. Metrics take them as the
             known ones, and need a small part of the memory where few labels are known.
@@ -238,16 +241,17 @@ class Trained:
         moved = self.on(device, precision)
         known = None if known is None else csr_array(known)
         how: dict[str, Any] = {"rows": rows, "batch": batch, "known": known}
-        values = scores(moved.model, self.method, moved.state, inputs, **how).cpu().numpy()
+        with products_in(moved.model.precision):
+            values = scores(moved.model, self.method, moved.state, inputs, **how).cpu().numpy()
         return values if known is None else at_entries(values, known)
 
     def maps(
         self,
         inputs: Any,
         *,
-        batch: int = BATCH,
+        batch: int | None = None,
         device: str | torch.device = "auto",
-        precision: str = "fp32",
+        precision: Precision | None = None,
     ) -> Iterator[NDArray[np.float32]]:
         """Class maps of one batch of inputs after the other, in their order.
 
@@ -273,15 +277,21 @@ class Trained:
         """
         check_inputs(self.model, inputs, maps=True)
         model = self.on(device, precision).model
-        for _, out in outputs(model, inputs, np.arange(len(inputs)), batch=batch, maps=True):
+        found = outputs(model, inputs, np.arange(len(inputs)), batch=batch, maps=True)
+        while True:
+            with products_in(model.precision):  # not while the caller has the batch
+                _, out = next(found, (None, None))
+            if out is None:
+                return
             assert out.maps is not None
             yield out.maps.float().cpu().numpy()
 
-    def on(self, device: str | torch.device, precision: str = "fp32") -> Trained:
-        """The same with model and state as copies on a device."""
+    def on(self, device: str | torch.device, precision: Precision | None = None) -> Trained:
+        """The same with model and state as copies on a device; precision: as in `scores`."""
         place = device_of(device, needed=self.model.backbone is not None)
         model, state = copy.deepcopy(self.model).to(place), copy.deepcopy(self.state).to(place)
-        model.precision = precision
+        of_training = self.history.settings.get("training", {}).get("precision", "fp32")
+        model.precision = usable(precision or of_training, place)
         return replace(self, model=model, state=state)
 
     @property

@@ -113,8 +113,7 @@ def cross_fitted(
     order = Chance.seeded(run.seed).of("folds").permutation(len(rows))
     fold = order.rank(np.arange(len(rows))) % FOLDS
     scores = np.zeros((len(rows), labels.shape[1]), np.float32)
-    how: dict[str, Any] = {"rows": rows, "precision": run.settings.precision}
-    like = scores if scale is None else scale.scores(run.inputs("train"), **how)
+    like = scores if scale is None else scale.scores(run.inputs("train"), rows=rows)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # the same bytes for any number of cores
     try:
@@ -126,7 +125,7 @@ def cross_fitted(
             part = PartialLabels.of(codes, labels.images, labels.classes, asked)
             task = prepare(run.task(part), run.method, **run.options)
             trained = train(task, run.method, progress=silent, **run.options)
-            found = trained.scores(run.inputs("train"), **how)
+            found = trained.scores(run.inputs("train"), rows=rows)
             if scale is not None:
                 found = _rescaled(found, found[fold != k], like[fold != k])
             scores[fold == k] = found[fold == k]

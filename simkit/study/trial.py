@@ -361,7 +361,6 @@ def _pointing(
     """
     dataset, inputs = run.data.data, run.inputs(split)
     boxes = dataset.boxes.get(split)
-    scoring: dict[str, Any] = {"device": run.device, "precision": run.settings.precision}
     if boxes is None:
         return None, (
             f"{dataset.name} has no boxes of the {split} split; use data that have them: scenes, "
@@ -373,7 +372,7 @@ def _pointing(
             "the images of its file"
         )
     if isinstance(inputs, ImageInputs):
-        return pointing_game.pointed(trained, inputs, boxes, **scoring), ""
+        return pointing_game.pointed(trained, inputs, boxes, device=run.device), ""
     if source.features:
         return None, (
             "it needs maps of the images, and features of your own have none; leave out "
@@ -393,7 +392,7 @@ def _pointing(
                 f"the features of {source.backbone} are not the means of its maps (a class token, "
                 "for instance); train on another --backbone, such as resnet50, or with --fine-tune"
             )
-    return pointing_game.pointed(trained, maps, boxes, **scoring), ""
+    return pointing_game.pointed(trained, maps, boxes, device=run.device), ""
 
 
 def details(

@@ -148,9 +148,8 @@ class Training:
         """
         known = self.data.known(split)
         scores = trained.scores(
-            self.inputs(split), known=known if issparse(known) else None,
-            device=self.device, precision=self.settings.precision,
-        )  # fmt: skip
+            self.inputs(split), known=known if issparse(known) else None, device=self.device
+        )
         return Scored(scores, self.data.truth(split).present, known)
 
 
@@ -416,11 +415,11 @@ class Repetition:
             )  # fmt: skip
         scored: dict[str, list[Scored]] = {}
         for split in {*self.job.source.splits} - {"train"}:
-            inputs, precision = training.inputs(split), training.settings.precision
+            inputs = training.inputs(split)
             if training.transform is None:  # one matrix product scores all heads
                 scores = [*scores_of_all(trained, inputs).numpy()]
             else:
-                scores = [model.scores(inputs, precision=precision) for model in trained]
+                scores = [model.scores(inputs) for model in trained]
             present, known = self.data.truth(split).present, self.data.known(split)
             scored[split] = [Scored(of_run, present, known) for of_run in scores]
         shared = {"train_seconds": (time.perf_counter() - start) / len(runs), "stack": len(runs)}

@@ -1,5 +1,7 @@
 """Features: computed once, the same however they are computed."""
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -275,11 +277,32 @@ def test_precision_is_full_inside_autocast_and_switches_come_back() -> None:
     net = NetworkPass(NET, "cpu")
     with net.ready():
         plain = net.of(IMAGES, ("maps",))["maps"]
-    before = torch.backends.cudnn.allow_tf32
+    matmul, conv = torch.backends.cuda.matmul, torch.backends.cudnn.conv
+    before = matmul.fp32_precision, conv.fp32_precision, torch.backends.cudnn.allow_tf32
     with torch.autocast("cpu", torch.bfloat16), net.ready():
-        assert not torch.backends.cudnn.allow_tf32
+        assert matmul.fp32_precision == conv.fp32_precision == "ieee"
         assert (net.of(IMAGES, ("maps",))["maps"] == plain).all()
-    assert torch.backends.cudnn.allow_tf32 == before
+    assert (matmul.fp32_precision, conv.fp32_precision, torch.backends.cudnn.allow_tf32) == before
+
+
+@pytest.mark.parametrize("switch", ["backends.fp32_precision", "backends.cuda.matmul.allow_tf32"])
+def test_a_process_may_use_either_switch_of_tf32(switch: str) -> None:
+    """Each mixes with the other to a RuntimeError; a process of its own has one of them."""
+    value = "True" if "allow" in switch else "'tf32'"
+    program = f"""
+import torch
+torch.{switch} = {value}
+from simkit.embed.backbones import backbone
+from simkit.embed.features import NetworkPass
+with NetworkPass(backbone("scenes-net"), "cpu").ready():
+    pass
+assert torch.{switch} == {value}
+assert torch.backends.cuda.matmul.fp32_precision == "tf32"
+if "backends.fp32" in "{switch}":
+    torch.backends.fp32_precision = "ieee"
+    assert torch.backends.cuda.matmul.fp32_precision == "ieee"  # follows as before
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_the_network_is_left_as_it_was() -> None:
@@ -303,9 +326,32 @@ def test_values_that_fp16_does_not_hold_are_refused(factor: float) -> None:
         wild.of(IMAGES, ("maps",))
 
 
-def test_a_batch_too_large_for_the_memory_is_told() -> None:
-    with pytest.raises(BadInput, match="give a smaller batch"), NetworkPass(NET, "cpu").ready():
-        raise torch.OutOfMemoryError
+@pytest.mark.parametrize("room", [2, 0])
+def test_batches_are_halved_until_they_fit(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a GPU, whose memory is too small for more than `room` images."""
+    net = NetworkPass(NET, "cpu", batch=8)
+    with net.ready():
+        wanted = net.of(IMAGES, ("maps", "pooled"))
+    whole, tried = NET.maps_and_pooled, []
+
+    def limited(images: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        tried.append(len(images))
+        if len(images) > room:
+            raise torch.OutOfMemoryError
+        return whole(images)
+
+    monkeypatch.setattr(NET, "maps_and_pooled", limited)
+    net = NetworkPass(NET, "cpu")
+    net._batches.size, net._pool = 3, None
+    if not room:
+        with pytest.raises(BadInput, match=r"too small for one of the images; .* the device cpu"):
+            net.of(IMAGES, ("pooled",))
+        return
+    with pytest.warns(UserWarning, match="too small for 3 images at once; it goes on with 1"):
+        found = net.of(IMAGES, ("maps", "pooled"))
+    assert tried == [3, 1, 1, 1]
+    for kind in wanted:
+        np.testing.assert_allclose(found[kind], wanted[kind], rtol=2**-9, atol=1e-3)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU that PyTorch can use")

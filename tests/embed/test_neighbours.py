@@ -1,5 +1,6 @@
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -186,6 +187,75 @@ def test_an_image_without_features_is_as_far_as_length_says():
 def test_a_gpu_gives_the_same():
     F = clouds(np.random.default_rng(9), "zeros")
     assert equal(nearest(F, 10, device="cpu"), nearest(F, 10, device="cuda"))
+
+
+class OneGpu:
+    """faiss as it is with a GPU: its search is that of the CPU, and its memory may end."""
+
+    def __init__(self, faiss, fails=""):
+        self._faiss, self._fails = faiss, fails
+        self.searched, self.resources = [], 0
+
+    def __getattr__(self, name):
+        return getattr(self._faiss, name)
+
+    def get_num_gpus(self):
+        return 1
+
+    def StandardGpuResources(self):
+        self.resources += 1
+        return object()
+
+    def index_cpu_to_gpu_multiple_py(self, resources, index):
+        assert len(resources) == 1
+        return OnGpu(self, index)
+
+
+class OnGpu:
+    def __init__(self, faiss, index):
+        self._faiss, self._index = faiss, index
+
+    def add(self, rows):
+        self._end("add")
+        self._index.add(rows)
+
+    def search(self, rows, count):
+        assert count <= 2048  # faiss refuses more
+        self._end("search")
+        self._faiss.searched.append(len(rows))
+        return self._index.search(rows, count)
+
+    def _end(self, when):
+        if self._faiss._fails == when:
+            raise RuntimeError("Error in virtual void* faiss::gpu::StandardGpuResourcesImpl")
+
+
+@pytest.mark.parametrize("fails", ["", "add", "search"])
+def test_gpus_search_once_and_the_cpu_the_rest(monkeypatch, fails):
+    """Rows of many ties stay undecided; a GPU would compare them with all rows."""
+    rows = unit(np.random.default_rng(0).standard_normal((500, 6)))
+    rows[:60] = rows[0]
+    wanted, gpu = nearest(rows, 10, device="cpu"), OneGpu(place.imported_faiss(), fails)
+    monkeypatch.setattr(place, "imported_faiss", lambda: gpu)
+    for times in (1, 2):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            found = nearest(rows, 10, device="cuda")
+        assert equal(found, wanted)
+        assert gpu.searched == ([] if fails else [500] * times)
+        assert gpu.resources == 1
+        assert ["searched on the CPU" in str(each.message) for each in told] == [True] * (
+            fails == "add"
+        )
+    assert nearest(rows, 499, device="cuda").place.shape == (500, 499)
+
+
+def test_faiss_that_fails_in_any_way_is_one_sentence(monkeypatch, tmp_path):
+    (tmp_path / "faiss.py").write_text("raise AttributeError('no\\nsymbol')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "faiss")
+    with pytest.raises(BadInput, match=r"cannot be imported \(no symbol\); run pip install"):
+        place.imported_faiss()
 
 
 def test_faiss_gets_the_best_kernels_for_this_processor(monkeypatch):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from simkit.embed import devices
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
@@ -45,9 +46,12 @@ def same(a, b) -> None:
 
 @pytest.mark.parametrize("name", EVERYTHING)
 @pytest.mark.parametrize("spec", ["ll-r(delta=5)+cl", "role(expected=2)"])
-def test_an_interrupted_training_ends_with_the_same_numbers(task, tmp_path, name, spec):
+def test_an_interrupted_training_ends_with_the_same_numbers(
+    task, tmp_path, name, spec, monkeypatch
+):
     rng = np.random.default_rng(3)
     held = Validation(ImageInputs(task.inputs.pictures[:20]), Truth.of(rng.random((20, 4)) < 0.5))
+    monkeypatch.setattr(devices, "_multiplies_bf16", lambda: True)
     given = {"settings": EVERYTHING[name], "backbone": Normalising(), "validation": held}
     whole = train(task, make(spec), **given)
     path = tmp_path / "training.safetensors"

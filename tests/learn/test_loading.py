@@ -110,6 +110,35 @@ def test_training_is_the_same_wherever_images_lie(monkeypatch, resident):
     assert other.id == found.id and other.losses == found.losses
 
 
+@pytest.mark.parametrize("kind", ["maps", "pooled"])
+def test_features_are_the_same_wherever_they_lie(monkeypatch, kind):
+    """As stored, beside training from the second epoch on, or read batch by batch."""
+    values = np.random.default_rng(0).standard_normal((30, 5, 2, 2)).astype(np.float16)
+    inputs, rows = FeatureInputs(values), np.arange(1, 28)
+    asked, fits = [], {"room": False}
+
+    def loader():
+        return FeatureLoader(inputs, rows, maps=kind == "maps", standardise=True)
+
+    def room_for(size, device):
+        asked.append(size)
+        return fits["room"]
+
+    held = [values for values, _ in loader().batches([PLACE, PLACE], 1)]
+    monkeypatch.setattr(loading, "_RESIDENT_BYTES", 0)
+    monkeypatch.setattr(loading, "_POOLED_BYTES", 0)
+    monkeypatch.setattr(loading, "room_for", room_for)
+    for room in (False, True):
+        fits["room"], other = room, loader()
+        for epoch in (1, 2, 3):
+            read = [values for values, _ in other.batches([PLACE, PLACE], epoch)]
+            assert all(map(torch.equal, read, held))
+            stored = other._stored._values
+            assert (stored is not None) == (room and epoch > 1)
+            assert stored is None or kind == "pooled" or stored.dtype == torch.float16
+    assert {*asked} == {27 * 5 * (4 * 2 if kind == "maps" else 4)}
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU to load to")
 def test_the_same_images_on_a_gpu_without_waiting_for_it():
     inputs = ImageInputs(IMAGES, crop=(0.25, 1), vertical=True)
@@ -142,13 +171,14 @@ def test_an_image_that_cannot_be_read_stops_who_asks_for_it():
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU to keep images on")
-@pytest.mark.parametrize("share", [0.6, 0.0])
-def test_images_reach_a_gpu(monkeypatch, share):
-    monkeypatch.setattr(loading, "SHARE", share)
+@pytest.mark.parametrize("room", [True, False])
+def test_images_reach_a_gpu(monkeypatch, room):
+    monkeypatch.setattr(loading, "room_for", lambda size, device: room)
     plain = ImageInputs(PICTURES, flip=False)
     loader = ImageLoader(
         plain, np.arange(40), 3, chance=Chance.seeded(0), device=torch.device("cuda")
     )
-    for place, (images, _) in zip(BATCHES, loader.batches(BATCHES, 1), strict=True):
-        assert images.device.type == "cuda"
-        np.testing.assert_array_equal(images.cpu(), PICTURES[place])
+    for epoch in (1, 2):
+        for place, (images, _) in zip(BATCHES, loader.batches(BATCHES, epoch), strict=True):
+            assert images.device.type == "cuda"
+            np.testing.assert_array_equal(images.cpu(), PICTURES[place])
