@@ -19,6 +19,7 @@ from torch import Tensor
 
 from simkit.annotate.similarities import Similarities
 from simkit.data.dataset import Dataset, Pictures
+from simkit.embed.devices import Batches, device_of, products_in
 from simkit.embed.features import Features, extract
 from simkit.embed.networks import Backbone
 from simkit.errors import BadInput, unknown
@@ -29,6 +30,7 @@ from simkit.progress import Progress, silent
 PREFIX = "open_clip:"
 TEMPLATE = "a photo of a {}."  # Radford et al., ICML 2021, section 3.1.4
 _SEED = 0
+_TEXTS = 16  # encoded at once
 
 
 class ImageTower(Backbone):
@@ -162,14 +164,9 @@ def similarities(
     how: dict[str, Any] = {"cache": cache, "batch": batch, "device": device, "progress": progress}
     views = embeddings(dataset, split, model.tower, tiles=tiles, **how)
     assert views is not None  # in a single part
-    rows = []  # the unit embedding of each class: the normalised mean over its prompts
-    with torch.inference_mode():
-        for texts in prompts:
-            each = F.normalize(model.tower.model.encode_text(model.tokenizer(texts)), dim=-1)
-            rows.append(F.normalize(each.mean(0), dim=0))
-    classes_by_text = torch.stack(rows).float().numpy()  # (L, D)
+    classes_by_text = class_embeddings(model, prompts, device)
     cosines = [np.asarray(view.values[:], np.float32) @ classes_by_text.T for view in views]
-    shape = len(views[0].values), -1, len(rows)
+    shape = len(views[0].values), -1, len(classes_by_text)
     values = np.concatenate([cosine.reshape(shape) for cosine in cosines], axis=1)
     settings = {"model": model.tower.name, "weights": model.tower.weights, "tiles": tiles}
     parents = (content_id("texts", classes_by_text), *(view.id for view in views))
@@ -178,6 +175,35 @@ def similarities(
         dataset.truth[split].images, classes or dataset.classes,
         model.scale, model.bias, History("score", settings, parents=parents),
     )  # fmt: skip
+
+
+def class_embeddings(
+    model: ImageText, prompts: Sequence[Sequence[str]], device: str = "auto"
+) -> NDArray[np.float32]:
+    """The unit embedding (L, D) of each class: the normalised mean over its prompts.
+
+    As those of images, the embedding of a text does not depend on the others: all batches are
+    padded to one size.
+    """
+    texts = [text for of_class in prompts for text in of_class]
+    encoder, place = model.tower.model, device_of(device, mps=True)
+    home = next(encoder.parameters()).device
+    batches = Batches(_TEXTS, place, "texts")
+
+    def encoded(part: slice) -> Tensor:
+        some = texts[part]
+        padded = some + some[-1:] * (batches.size - len(some))
+        found = encoder.encode_text(model.tokenizer(padded).to(place))
+        return F.normalize(found[: len(some)], dim=-1).float().cpu()
+
+    try:
+        encoder.to(place)
+        with products_in("fp32"), torch.inference_mode():
+            each = torch.cat([found for _, found in batches.over(len(texts), encoded)])
+    finally:
+        encoder.to(home)
+    means = [rows.mean(0) for rows in each.split([len(of_class) for of_class in prompts])]
+    return F.normalize(torch.stack(means), dim=-1).numpy()  # type: ignore[no-any-return]
 
 
 def embeddings(
