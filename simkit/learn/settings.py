@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
-from simkit.embed.devices import Precision
 from simkit.errors import BadInput
 from simkit.registry import Count, NonNegative, Positive, Range, setting, settle
 
@@ -109,7 +108,7 @@ class Settings:
     head_lr: Positive = setting(1e-3, "learning rate of the head alone")
     head_augment: bool = setting(False, "train the head alone on cropped and mirrored images")
     head_then: Literal["restart", "go-on"] = setting("restart", "method, after the head alone")
-    precision: Precision = setting("fp32", "precision of the backbone")
+    precision: Literal["fp32", "tf32", "bf16"] = setting("fp32", "precision of the backbone")
     state_gb: Positive = setting(8.0, "largest memory of the states of all runs, in GB")
 
     name: ClassVar[str] = "training"
