@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from simkit.chance import Chance
 from simkit.embed.devices import Batches, device_of, products_in, usable
 from simkit.errors import BadInput
-from simkit.history import content_id
+from simkit.history import History, content_id
 from simkit.learn.checkpoint import Checkpoint
 from simkit.learn.checks import check_training, checked_backbone
 from simkit.learn.distributed import current_team, not_compiled, on_device
@@ -234,18 +234,25 @@ def train_stack(
         stage = Stage(file, validation, watch or {}, progress, before=head_epochs, epochs=epochs)
         record = fit(stack, stage, {} if start is None else start.curves)
 
-    # Results of different devices agree to about 1e-5, so the device is among the versions and no
-    # part of the training's identity: an interrupted training may resume on another one.
     kind = device.type + (" compiled" if compile else "")
     kind += "" if computed == settings else f" in {computed.precision}"
     kind += f" in {stack.team.processes} processes" if stack.team.processes > 1 else ""
+    return _results(stack, record, records, kind)
+
+
+def _results(stack: Stack, record: Record, records: Sequence[History], kind: str) -> list[Trained]:
+    """The models of all runs; kind: of device, where other devices round differently.
+
+    The device is among the versions and no part of the training's identity: an interrupted training
+    may resume on another one.
+    """
     trained = []
     for run, (history, curve) in enumerate(zip(records, record.curves, strict=True)):
-        model, state, epoch = record.chosen(run, stack)
+        (task, method), (model, state, epoch) = stack.runs[run], record.chosen(run, stack)
         if kind != "cpu":
             history = replace(history, versions={**history.versions, "device": kind})
         trained.append(Trained(
-            model.eval(), made[run][1], state, made[run][0].labels.classes, epoch,
+            model.eval(), method, state, task.labels.classes, epoch,
             tuple(curve.losses), tuple(curve.validation), history, tuple(curve.plain),
             tuple(record.head.get("losses", ())), tuple(record.head.get("validation", ())),
         ))  # fmt: skip
