@@ -103,7 +103,10 @@ def command(
     else:
         also = ", reference.csv, reference.parquet" if len(result.reference) else ""
         also += ", scores.parquet" if (out / PILOT_SCORES).is_file() else ""
-        say(f"{result.text(details=False)}\n\nwrote {_FILES}{also} to {out}")
+        from simkit.planning.evidence import project_folder
+
+        alone = project_folder(out) is None  # else the plan of the project decides
+        say(f"{result.text(details=False, purchases=alone)}\n\nwrote {_FILES}{also} to {out}")
         say(f"details: {out / 'summary.md'}")
         _say_next(result, out)
     return 1 if result.failures else 0
@@ -118,8 +121,9 @@ def _say_next(result: Comparison, out: Path) -> None:
         project = Project.read(folder)
         states = project.states
         say(
-            "this mAP is measured on the test images, with a part of the labels; "
-            "simkit plan states the mAP to expect on new images, with all labels so far"
+            "simkit plan decides on the purchase: it counts all labels so far, your prices and the "
+            "images left, and states the mAP to expect on new images; that of summary.md is "
+            "measured on the test images, with a part of the labels"
         )
         say(f"next: {next_step(project, states)}")
     elif len(result.reference) and result.grid.budgets:

@@ -235,15 +235,18 @@ class Comparison(runs.Runs):
     left: int = 0
     errors: Table | None = None
 
-    def text(self, *, details: bool = True) -> str:
+    def text(self, *, details: bool = True, purchases: bool = True) -> str:
         """The results in sentences: first their conditions, then the purchases.
 
-        Without details the sentences on each scheme are left out, and the purchases come last.
+        Without details the sentences on each scheme are left out, and the purchases come last, or
+        are left out too.
         """
         bought, notes = summary.purchases(self), [f"note: {note}" for note in self.notes]
         start = [*summary.conditions(self), *summary.assumptions(self)]
         others = [*self.lacking(), *self.bill(), *notes]
         free = summary.free_baseline(self)
+        if not details and not purchases:
+            return "\n".join([*start, *others, *free])
         if not details and bought:
             return "\n".join([*start, *others, "", *free, *bought])
         return "\n".join([*start, *free, *bought, *summary.sentences(self), *others])

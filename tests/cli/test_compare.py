@@ -45,14 +45,14 @@ def test_a_small_grid_leaves_its_results_and_resumes(shell) -> None:
     again = shell("compare", "grid.toml", "--out", "runs", "--workers", 1)
     assert again.code == 0
     assert {p: p.stat().st_mtime_ns for p in Path("runs/bundles").iterdir()} == bundles
-    # In a project, the plan alone states the mAP of today's labels on new images.
+    # In a project, the plan alone states the purchase and the mAP on new images.
     photographs(Path("photos"), 6)
     Path("names.txt").write_text("cat\ndog\n")
     assert shell("quickstart", "photos", "--classes", "names.txt", "--budget", 50).code == 0
     Path("runs").rename("project/runs")
     third = shell("compare", "grid.toml", "--out", "project/runs", "--workers", 1)
-    said = "simkit plan states the mAP to expect on new images, with all labels so far"
-    assert third.out.count("on new images") == 1 and said in third.out
+    assert third.out.count("on new images") == 1
+    assert "simkit plan decides on the purchase" in third.out and "\n$40: " not in third.out
     following = shell("status", "project", "--json").json["next"]
     assert third.out.endswith(f"next: {following}\n") and following.startswith("simkit receive ")
     Path("grid-2.toml").write_text(GRID.replace("draws = 2", "draws = 1\nreference = false"))
