@@ -177,6 +177,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         files, codes = drawn_files(folder, 96 if given.quick else 128)
+        gpu = finetune_gpu.measured(folder, files, codes, METHODS, quick=given.quick)  # at once
         for name, size, count, batch in cases(given.quick):
             case = Given(folder, files[:count], codes[:count], size)
             few = Given(folder, files[:32], codes[:32], size)
@@ -190,7 +191,6 @@ def main() -> None:
         print("equal losses" if equal else "LOSSES DIFFER")
         if graphs:
             print(f"ten epochs: {graphs['graphs']} graphs compiled, {graphs['breaks']} broken")
-        gpu = finetune_gpu.measured(folder, files, codes, METHODS, quick=given.quick)
     measuring.finish(
         "finetune",
         as_json=given.json,

@@ -25,12 +25,18 @@ from simkit.learn.methods import Task, make
 from simkit.learn.side_info import ClassPrior
 from simkit.learn.train import Settings, train
 
-SIZE, BATCH, STEPS = 448, 128, 50
+SIZE, BATCH, STEPS = 448, 128, 20
 DEVICE = "cuda"
 GFLOP = 97.2  # of a picture, forward and backward
 # Those whose k, or choice of entries, changes with the epoch: a graph might be made anew there.
 CHANGING = ("ll-r", "ll-ct", "ll-cp", "csl", "p-asl")
+COMPILED = ("an", "ll-r")  # a compilation takes a minute
 CASES = (("channels last", False), ("channels last, compiled", True))
+
+
+def say(text: str) -> None:
+    """Print a result at once, since the machine may end before the benchmark does."""
+    print(text, flush=True)
 
 
 def measured(
@@ -38,36 +44,38 @@ def measured(
 ) -> dict[str, Any]:
     """All of it; where there is no GPU, an empty dict and a sentence."""
     if not torch.cuda.is_available():
-        print("no GPU was at hand: ResNet-50 at 448 in bf16 was not measured")
+        say("no GPU was at hand: ResNet-50 at 448 in bf16 was not measured")
         return {}
     bench = _Bench(folder, files, codes, 8 if quick else STEPS)
     rate = matrix_rate()
     found: dict[str, Any] = {"device": torch.cuda.get_device_name(), "tflops": rate / 1e12}
     found["copy_gb_s"] = copy_rate() / 1e9
     found["sizes"] = {"resnet50": [bench.steps * BATCH, 3, SIZE, SIZE]}
-    print(f"{found['device']}: {found['tflops']:.0f} TFLOP/s in bf16 products, "
+    say(f"{found['device']}: {found['tflops']:.0f} TFLOP/s in bf16 products, "
           f"{found['copy_gb_s']:.0f} GB/s read and written in a copy")  # fmt: skip
     for name, compiled in CASES[: 1 if quick else 2]:
         speed = bench.speed("an", compile=compiled)
         found[name] = {"images_per_second": speed, "share": speed * GFLOP * 1e9 / rate}
-        print(f"ours, {name}: {speed:.0f} images/s, {speed * GFLOP * 1e9 / rate:.1%} of the rate")
+        say(f"ours, {name}: {speed:.0f} images/s, {speed * GFLOP * 1e9 / rate:.1%} of the rate")
     best = max(found[name]["images_per_second"] for name, _ in CASES if name in found)
     found["ratios"] = {}
     for kept, batch in ((False, 16), (False, BATCH), (True, BATCH)):
         speed = bench.plain(batch, kept=kept)
         where = "on pictures in memory" if kept else "from files, 4 workers"
-        print(f"plain loop {where}, batch {batch}: {speed:.0f} images/s, {best / speed:.2f} times")
+        say(f"plain loop {where}, batch {batch}: {speed:.0f} images/s, {best / speed:.2f} times")
         found["ratios"][f"resnet50 at 448, plain {where}, batch {batch}"] = round(best / speed, 2)
     found["syncs_per_step"], found["compiled"] = {}, {}
     for spec in ("an", "ll-r") if quick else ("an", *CHANGING):
         found["syncs_per_step"][spec] = bench.syncs_per_step(spec)
+        say(f"{spec}: host synchronisations in a step {found['syncs_per_step'][spec]:g}")
+    for spec in COMPILED:
         found["compiled"][spec] = bench.compilations(spec)
-        print(f"{spec}: host synchronisations in a step {found['syncs_per_step'][spec]:g}, over "
-              f"ten epochs {found['compiled'][spec]}")  # fmt: skip
+        say(f"{spec}: over ten epochs {found['compiled'][spec]}")
     found["memory_mb"] = {"resnet50 on the GPU": torch.cuda.max_memory_allocated() / 1e6}
-    found["times_an"] = {} if quick else {spec: bench.times_an(spec) for spec in methods}
-    for spec, times in found["times_an"].items():
-        print(f"a step with {spec}: {times:.3f} times that with an")
+    found["times_an"] = {}
+    for spec in () if quick else methods:
+        found["times_an"][spec] = bench.times_an(spec)
+        say(f"a step with {spec}: {found['times_an'][spec]:.3f} times that with an")
     return found
 
 

@@ -151,7 +151,7 @@ def test_the_compiler_gives_the_same_numbers(spec, request):
     compiles_once(spec, "inductor", 3)
 
 
-@every
+@pytest.mark.parametrize("spec", some(specs(), 16))
 @on_gpu
 def test_compiles_once_on_a_gpu(spec):
     compiles_once(spec, "inductor", 3, "cuda")
