@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -37,6 +37,7 @@ def command(
     out: Path = Path("runs"),
     dry_run: bool = False,
     seed: int | None = None,
+    device: Literal["auto", "cpu", "cuda"] | None = None,
     fair: bool,
     scheduler: str,
     **how: Any,
@@ -65,6 +66,8 @@ def command(
         Print the number of jobs and their estimated duration, and stop.
     seed
         Seed of all draws. [default: the grid's, or 0]
+    device
+        Where heads are trained. [default: the grid's, or auto]
     """
     from simkit.annotate.similarities import PILOT_SCORES
     from simkit.study.compare import estimate
@@ -73,6 +76,7 @@ def command(
     options.only_one({"--scheduler": scheduler, "--workers": how["workers"]})
     options.only_one({"--scheduler": scheduler, "--dry-run": dry_run})
     grid = simkit.Grid.load(grid_file, seed=seed) if grid_file else simkit.demo_grid(seed=seed)
+    grid = replace(grid, device=device or grid.device)
     if fair:
         grid = replace(grid, fair=True, settings={})
     if dry_run:

@@ -147,7 +147,7 @@ class Batches:
 
 def room_for(size: int, device: torch.device) -> bool:
     """Whether a GPU can hold so many bytes beside the largest need since `watch_memory`."""
-    return device.type == "cuda" and size <= _MARGIN * _spare(device)
+    return device.type == "cuda" and size <= spare_memory(device)
 
 
 def watch_memory(device: torch.device) -> None:
@@ -156,8 +156,8 @@ def watch_memory(device: torch.device) -> None:
         torch.cuda.reset_peak_memory_stats(device)
 
 
-def _spare(device: torch.device) -> int:
-    """Bytes that neither other programs nor the peak of this process need."""
+def spare_memory(device: torch.device) -> int:
+    """Bytes of a GPU beyond the needs of other programs and this process at its peak."""
     torch.cuda.empty_cache()  # what torch keeps in reserve would not count as free
     free, kept = torch.cuda.mem_get_info(device)[0], torch.cuda.memory_reserved(device)
-    return int(free + kept - torch.cuda.max_memory_allocated(device))
+    return int(_MARGIN * (free + kept - torch.cuda.max_memory_allocated(device)))

@@ -7,6 +7,7 @@ its share at once.
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from scipy.sparse import csr_array
 from torch import Tensor, nn
 
 from simkit.chance import Chance
-from simkit.embed.devices import Batches
+from simkit.embed.devices import Batches, device_of
 from simkit.learn.distributed import current_team, on_device
 from simkit.learn.inputs import CPU, FeatureLoader, ImageLoader, Loader, Places
 from simkit.learn.method import Method, stack_states, state_of_run
@@ -355,22 +356,28 @@ class Stack:
 
 
 @torch.no_grad()
-def scores_of_all(trained: Sequence[Trained], inputs: Any) -> Tensor:
-    """(R, N, L) float32 logits of heads that were trained together on features.
+def scores_of_all(
+    trained: Sequence[Trained], inputs: Any, device: str | torch.device = "cpu"
+) -> Tensor:
+    """(R, N, L) float32 logits of heads that were trained together on features, on the device.
 
     Equal to those of `scores` of each to 1e-5; inputs are read once, with one product. Raises
     BadInput for inputs of another kind or width.
     """
+    place = device_of(device, needed=False)
     first = trained[0].model
     check_inputs(first, inputs)
     order = sorted(range(len(trained)), key=lambda k: trained[k].method.needs.maps)  # maps last
     weights, biases = zip(*(trained[k].model.head.parameters() for k in order), strict=True)
     sizes = [(1, trained[k].method.needs.maps) for k in order]
-    heads = Heads(torch.stack(weights), torch.stack(biases), sizes)
-    logits = torch.empty(len(trained), len(inputs), first.head.bias.shape[0])
+    heads = Heads(torch.stack(weights).to(place), torch.stack(biases).to(place), sizes)
+    states = [
+        each.state if place == CPU else copy.deepcopy(each.state).to(place) for each in trained
+    ]
+    logits = torch.empty(len(trained), len(inputs), first.head.bias.shape[0], device=place)
     for rows, outs in _outputs(heads, inputs, first.shift, first.scale):
         for out, k in zip(outs, order, strict=True):
-            logits[k, rows] = trained[k].method.predict(out.of_run(0), trained[k].state).float()
+            logits[k, rows] = trained[k].method.predict(out.of_run(0), states[k]).float()
     return logits
 
 

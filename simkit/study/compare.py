@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from pyarrow import Table
 
 from simkit.annotate import schemes
@@ -30,6 +31,7 @@ from simkit.annotate.simulate import how_many
 from simkit.cache import cache_folder
 from simkit.data.leaks import open_checked
 from simkit.embed.decoding import FIT
+from simkit.embed.devices import device_of
 from simkit.errors import BadInput
 from simkit.files import toml_lines
 from simkit.history import versions
@@ -84,6 +86,7 @@ from simkit.study.worker import (
 )  # fmt: skip
 
 START = 5.0  # seconds until local processes have loaded torch and the data, roughly
+WORTH = 600.0  # seconds of work on one core from which a GPU is taken
 EVERY = 15.0  # seconds between two pictures of a comparison under way, at least
 NAMED = 4  # schemes in a sentence about failed runs, at most
 PICTURES = {"heat_map.png": "heat-map", "cost_curve.png": "cost-curve"}
@@ -106,6 +109,8 @@ class Estimate:
     trainings, kept, again
         Number of trainings of these jobs, of finished ones that are kept, and of those that were
         finished by other code, such as a method before an edit, and are trained again.
+    device
+        Where heads are trained, "cpu" or "cuda".
     choosing
         Whether trials are left that choose settings: then all compared trainings count as left.
     failing, failures
@@ -144,6 +149,7 @@ class Estimate:
     features_mb: float = 0.0
     uncomputed: int = 0
     cache: str = ""
+    device: str = "cpu"
     choosing: bool = False
     failing: int = 0
     failures: tuple[str, ...] = ()
@@ -182,6 +188,8 @@ class Estimate:
             "with the start of processes and without the figures; a busy machine can "
             f"take twice as long; about {self.memory_mb:,.0f} MB per worker"
         )
+        if self.device == "cuda":
+            lines.append("heads are trained on the GPU, which takes a part of this time")
         return "\n".join(lines)
 
 
@@ -483,9 +491,11 @@ class _Work:
             self.data = open_source(source, data=data, progress=hooks.preparing)
         self.left_out = [left_out(self.data, split) for split in source_of(grid).splits[1:]][-1]
         job_store.check_codes(self.results, accept)
-        by_gpu = len(gpus()) if grid.pictures and not workers.executor else 0
+        self.placed = self._placed(workers, part)
+        on_gpus = grid.pictures is not None or self.placed.device == "cuda"
+        by_gpu = len(gpus()) if on_gpus and not workers.executor else 0
         self.workers = dataclasses.replace(workers, count=workers.count or by_gpu or None)
-        self.jobs, self.sweep = jobs(grid, self.data), sweep(grid, self.data)
+        self.jobs, self.sweep = jobs(self.placed, self.data), sweep(self.placed, self.data)
         self.about = {
             "classes": self.data.data.classes,
             "leaves": self.data.data.leaves.tolist(),
@@ -508,6 +518,22 @@ class _Work:
         self.draws_shown = 0
         alone = self.part is None and not (folder / "table.parquet").exists()
         self.next_preview = time.monotonic() + EVERY if alone else math.inf
+
+    def _placed(self, workers: Workers, part: str | None) -> Grid:
+        """The grid with the device on which its heads are trained.
+
+        Other machines may have no GPU: with an executor or a part, "auto" is the CPU, so that all
+        results have the same keys.
+        """
+        grid, device = self.grid, self.grid.device
+        if device == "auto":
+            alone = workers.executor is None and part is None and grid.pictures is None
+            work = sum(seconds(batch, grid, self.data) for batch in label_batches(grid))
+            many = grid.draws * work > WORTH
+            device = "cuda" if alone and many and torch.cuda.is_available() else "cpu"
+        elif workers.executor is None:
+            device_of(device)
+        return dataclasses.replace(grid, device=device)
 
     def _certain_failures(self) -> tuple[str, ...]:
         """A sentence for each run that is certain to fail, found on the labels of the first draw.
@@ -561,7 +587,7 @@ class _Work:
 
         if self.sweep and not left(self.sweep):
             chosen, _ = choose(self.sweep, stored(self.sweep, self.results).done)
-            planned_jobs = jobs(grid, self.data, chosen)
+            planned_jobs = jobs(self.placed, self.data, chosen)
         compared = sum(
             len(job.draws) * len(batch.methods)
             for job in planned_jobs for batch in job.batches if not batch.reference
@@ -602,6 +628,7 @@ class _Work:
             workers=workers,
             memory_mb=(peak_memory() or 0.0) + self._largest_stack(unfinished) / 2**20,
             choosing=bool(left(self.sweep)),
+            device=self.placed.device,
             failing=len(self.failures),
             failures=tuple(runs.grouped(self.failures)),
             **self._features(),
@@ -649,7 +676,7 @@ class _Work:
             chosen, unscored = choose(self.sweep, swept.done)
             failures, sweep_notes = self._unscored(swept, unscored)
             of_sweep = _other_codes(self.sweep, swept)
-            planned_jobs = jobs(self.grid, self.data, chosen)
+            planned_jobs = jobs(self.placed, self.data, chosen)
             self._check_code(planned_jobs)
         self._begin([*self.sweep, *planned_jobs], every)
         share = self._share(planned_jobs)

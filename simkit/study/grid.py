@@ -257,6 +257,11 @@ class Grid:
     reference: bool = setting(True, "also train on complete labels of all images, at their cost")
     curves: bool = setting(False, "score every epoch on val, or without one on test")
     memory: Positive = setting(2.0, "largest memory of runs trained together, in GB")
+    device: Literal["auto", "cpu", "cuda"] = setting(
+        "auto",
+        "where heads are trained: auto is a GPU of this machine, if it has one and a core would "
+        "need more than ten minutes; whole backbones use any GPU",
+    )
     pictures: Pictures | None = setting(None, "train whole backbones from images")
     habits: Habits = setting(Habits(), "annotation errors; none by default")
     errors: Sequence[Sequence[Share]] = setting(

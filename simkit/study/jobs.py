@@ -53,6 +53,7 @@ _STEP = 2.8e-4  # for the loss and the optimiser step of one run
 _RANK = 2e-8  # to rank one score, for average precision
 _RATE = 4e10  # multiplications and additions per second
 _FORWARDS = 3e10  # the same in a backbone
+_ON_GPU = 30.0  # times as much work in a job: a GPU trains its runs at once
 _PRICED = 256  # number of images from which the cost of an image is estimated
 
 
@@ -161,6 +162,8 @@ class Job:
             "versions": {**versions(), "simkit": "", "torch": torch.__version__},
             **{name: getattr(grid, name) for name in fields},
         }
+        if grid.device == "cuda" and grid.pictures is None:  # other numbers, to 1e-3 mAP
+            decides["device"] = grid.device
         return content_id("job", json.dumps(decides, sort_keys=True))
 
     @property
@@ -460,16 +463,16 @@ def _packs(
     be trained together.
 
     Batches that probably ask about every image, such as RPA and FPC at any budget, share a pack of
-    up to `MOST` seconds, as one stack trains them. The estimate counts operations and measures
-    nothing, so a grid has the same jobs on every machine.
+    up to `MOST` seconds, as one stack trains them, or more for a GPU. The estimate counts
+    operations and measures nothing, so a grid has the same jobs on every machine.
     """
-    every = data.truth("train").shape[0]
+    every, most = data.truth("train").shape[0], MOST * (_ON_GPU if grid.device == "cuda" else 1)
     groups: list[list[LabelBatch]] = []
     all_images: list[LabelBatch] | None = None
     for batch in duration:
         if grid.pictures is not None or _asked(batch, grid, data) < every:
             groups.append([batch])
-        elif all_images and sum(duration[b] for b in [*all_images, batch]) <= MOST:
+        elif all_images and sum(duration[b] for b in [*all_images, batch]) <= most:
             all_images.append(batch)
         else:
             groups.append(all_images := [batch])

@@ -26,6 +26,7 @@ from simkit.annotate.budget import Affordable, Ladder, amount_for
 from simkit.annotate.prices import Cost, cost
 from simkit.annotate.simulate import how_many, simulate
 from simkit.data.dataset import read_spec
+from simkit.embed.devices import device_of, spare_memory
 from simkit.errors import BadInput
 from simkit.history import content_id, versions
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
@@ -317,7 +318,8 @@ class Repetition:
                     method.check(labels)
                     settings, transform = job.grid.training(spec), transform_of(job.grid, spec)
                     seeds = job.grid.seed, job.draw
-                    training = Training(self.data, method, settings, transform, *seeds)
+                    place = "cuda" if job.grid.device == "cuda" else "auto"
+                    training = Training(self.data, method, settings, transform, *seeds, place)
                     # A curve that selects no epoch is measured on the test split.
                     split = "test" if job.grid.validation == "none" else "val"
                     scored = self.data.truth("test") if split == "test" else paid.validation
@@ -340,7 +342,9 @@ class Repetition:
         if self.job.grid.pictures is not None:
             yield from ([run] for run in runs)
             return
-        images = self.data.truth("test").shape[0]
+        images, most = self.data.truth("test").shape[0], self.job.grid.memory * 1e9
+        if self.job.grid.device == "cuda":
+            most = max(most, spare_memory(device_of("cuda")))
         groups: dict[Hashable, list[_Run]] = {}
         for run in runs:
             # The same features, images and validation labels.
@@ -354,7 +358,7 @@ class Repetition:
                 task = run.task
                 sizes = {"width": task.inputs.width, "rows": len(task.rows), "scored": images}
                 needed = run_bytes(run.training.method, task.sizes, **sizes)
-                if stack and stack_bytes + needed > self.job.grid.memory * 1e9:
+                if stack and stack_bytes + needed > most:
                     yield stack
                     stack, stack_bytes = [], 0
                 stack.append(run)
@@ -417,7 +421,7 @@ class Repetition:
         for split in {*self.job.source.splits} - {"train"}:
             inputs = training.inputs(split)
             if training.transform is None:  # one matrix product scores all heads
-                scores = [*scores_of_all(trained, inputs).numpy()]
+                scores = [*scores_of_all(trained, inputs, training.device).cpu().numpy()]
             else:
                 scores = [model.scores(inputs) for model in trained]
             present, known = self.data.truth(split).present, self.data.known(split)

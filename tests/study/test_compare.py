@@ -30,6 +30,7 @@ from simkit.study.compare import Hooks, compare, estimate
 from simkit.study.grid import Grid
 from simkit.study.jobs import choose
 from simkit.study.scheduler import Finished
+from tests.learn.pretended import pretended_gpu
 from tests.study.conftest import save_truth
 from tests.study.work import planned, repeatable
 
@@ -123,6 +124,31 @@ def test_another_grid_in_the_same_folder_keeps_what_is_there(small, tmp_path, un
     back = simkit.open_runs(tmp_path)
     assert len(back.table) == 2 * 2 and back.reference.empty  # of this grid alone
     assert Grid.load(tmp_path / "grid.toml") == narrow
+
+
+def test_heads_are_trained_on_a_gpu_where_that_is_worth_it(small, tmp_path, undrawn, monkeypatch):
+    """On a pretended one; other machines and parts of the work keep the keys of the CPU."""
+    grid = small(draws=1)
+    here = compare(grid, out=tmp_path / "cpu", workers=1)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "pretended")
+    with pretended_gpu(monkeypatch):
+        assert estimate(grid, out=tmp_path / "gpu", workers=1).device == "cpu"
+        monkeypatch.setattr(module, "WORTH", 0.0)
+        assert estimate(grid, out=tmp_path / "gpu", workers=1, part="1/2").device == "cpu"
+        planned = estimate(grid, out=tmp_path / "gpu", workers=1)
+        assert planned.device == "cuda" and "trained on the GPU" in planned.text()
+        assert planned.finished == 0
+        there = compare(grid, out=tmp_path / "gpu", workers=1)
+        assert estimate(grid, out=tmp_path / "gpu", workers=1).finished == planned.jobs
+    for one, other in ((here.table, there.table), (here.reference, there.reference)):
+        np.testing.assert_allclose(other["map"], one["map"], atol=1e-5)
+        assert {json.loads(text)["device"] for text in other["environment"]} == {"cuda (pretended)"}
+        assert {json.loads(text)["device"] for text in one["environment"]} == {"cpu"}
+    assert not {*here.table["key"]} & {*there.table["key"]}
+    monkeypatch.undo()
+    if not torch.cuda.is_available():
+        with pytest.raises(BadInput, match="device is 'cuda', and torch sees 0 GPUs"):
+            compare(dataclasses.replace(grid, device="cuda"), out=tmp_path / "no", workers=1)
 
 
 def test_without_budgets_amounts_are_as_written(small, tmp_path, undrawn):
