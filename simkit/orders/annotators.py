@@ -140,6 +140,11 @@ def divide(order: Order, annotators: Sequence[str]) -> pd.DataFrame:
             for name in some:
                 load[name] += 1
         rows += [(name, image, nth) for nth, name in enumerate((*chosen, *others), 1)]
+    if not rows:
+        raise BadInput(
+            f"no question of the round is left for {', '.join(annotators)}, who have answered all "
+            "of them or have yet to answer them; name somebody else with --annotators"
+        )
     if idle := [name for name in annotators if not own[name] + further[name]]:
         warnings.warn(
             f"no images are left for {', '.join(idle)}: there are too few that they have not "
@@ -254,7 +259,8 @@ def read(order: Order, number: int) -> pd.DataFrame | None:
         if not {text for texts in table["questions"] for text in texts.split()} <= numbers:
             raise ValueError("a question is not one of the round")
         return table.assign(
-            image=[places[image] for image in table["image"]], nth=table["nth"].astype(int)
+            image=np.array([places[image] for image in table["image"]], np.int64),
+            nth=table["nth"].astype(int),
         )
 
 

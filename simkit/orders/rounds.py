@@ -346,10 +346,10 @@ def write_round(
     described: instructions with descriptions of the classes; by default those of the last round.
     annotators: who shares the images of the round; without them, everybody gets all.
     """
-    project_state.record(order.folder.absolute().parent)  # this round makes the plan out of date
+    division = people.divide(order, annotators) if annotators else None
     classes = sheet.descriptions(order, described)
     questions = order.table[order.table["round"] == len(order.rounds)]
-    division = people.divide(order, annotators) if annotators else None
+    project_state.record(order.folder.absolute().parent)  # this round makes the plan out of date
     with whole_folder(order.round_folder) as place:
         files = _forms(order, place, forms, image_root, shown=sheet.shown(classes),
                        parts=people.parts(order, len(order.rounds), division))  # fmt: skip

@@ -573,6 +573,10 @@ def test_where_two_differ_a_third_person_tells_who_errs(tmp_path, capsys):
     for name, ann, ben in shown:
         yes = by_class[by_class["class"] == name]["yes"]
         assert sorted(f"{n / 60:.0%}" for n in yes) == sorted([f"{ann}%", f"{ben}%"])
+    assert code([*shlex.split(command), "--annotators", "ann,ben"]) == 2  # both have answered
+    refused = capsys.readouterr().err
+    assert "no question of the round is left for ann, ben, who have answered" in refused
+    assert len(Order.read(folder).rounds) == 1 and not (order.folder / "round-2").exists()
     assert code([*shlex.split(command), "--annotators", "zoe", "--to", "csv"]) == 0
     order = Order.read(folder)
     asked = order.rounds[1].table
