@@ -595,6 +595,7 @@ class OrderState:
         received = self.received  # those set aside came first, too
         ordered = received["question"].map(self.order.first).map(self.order.table["answers"])
         early = received.groupby(["image", "class"]).cumcount() < ordered
+        early &= received["question"].map(self.order.first) == received["question"]
         early |= received["question"].isin(self._of_whole_images)
         aside = self.are_aside(received["worker"], received["class"])
         said = received.assign(early=early, aside=aside)
