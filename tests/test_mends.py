@@ -149,7 +149,7 @@ COMMANDS = [
     # orders and projects
     mend("order --out o1", "(--data) and (--scheme) are needed; give both, or (--next ORDER)",
          "+ {0} folder:photos {1} rpa"),
-    mend(f"{ORDER} rpa --images 100", "again with (--images 24)", "--images 100 => {}"),
+    mend(f"{ORDER} rpa --images 100", "give (--images 24) or fewer", "--images 100 => {}"),
     mend(f"{ORDER} rpa --known full.parquet", "needs (--gold), .*leave (--known) out", "- {1}",
          "+ {0} 10%"),
     mend(f"{ORDER} rpa --gold 50%", "(--known), a file .* or (--gold 0) for", "+ {0} full.parquet",
@@ -390,7 +390,7 @@ COMMANDS = [
          "+ {0} 10", "- {1}"),
     mend("plan photos --budget 5", "give the folder that `(simkit compare)` wrote to",
          "photos => runs"),
-    mend("order --data folder:photos --out z --plan plan.json", "(--images 24), or order",
+    mend("order --data folder:photos --out z --plan plan.json", "give (--images 24) or fewer",
          "plan runs --budget 5 {}"),
     mend("order --data folder:photos --out z --plan small.json --part b", "leave (--part) out",
          " {} b => "),

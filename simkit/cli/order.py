@@ -164,14 +164,7 @@ def command(request: Options) -> None:
     if request.only is not None:
         names = partial(file_names, order, terms)
         only = sheet.pairs(request.only, order.images, terms.classes, names)
-    N = len(order.images) - len(order.left_out(terms))
-    if terms.images > N:
-        mend = f"give --images {N} or fewer" if N else "ask again about the others, with --answers"
-        mend = mend.replace("--images", "--test") if terms.test else mend
-        raise BadInput(
-            f"the order is for {terms.images:,} images, and {N:,} of the {len(order.images):,} can "
-            f"be asked about: without {_left_out(order, terms)}; {mend}"
-        )
+    _refuse_too_many(order, terms)
     known, file = None, request.known_file
     if file is not None:
         used = terms.gold or order.features is not None
@@ -205,6 +198,20 @@ def command(request: Options) -> None:
     files = write_round(order, forms, request.image_root, labels, request.instructions_file,
                         annotators=people)  # fmt: skip
     _print(order, bill, files, rates, listed=at_list.dollars, only=request.only)
+
+
+def _refuse_too_many(order: Order, terms: RoundSettings) -> None:
+    """Raise BadInput for a round of more images than can be asked about."""
+    N = len(order.images) - len(order.left_out(terms))
+    if terms.images <= N:
+        return
+    mend = f"give --images {N} or fewer" if N else "ask again about the others, with --answers"
+    mend = mend.replace("--images", "--test") if terms.test else mend
+    without = f": without {_left_out(order, terms)}" if N < len(order.images) else ""
+    raise BadInput(
+        f"the order is for {terms.images:,} images, and {N:,} of the {len(order.images):,} can "
+        f"be asked about{without}; {mend}"
+    )
 
 
 def _left_out(order: Order, terms: RoundSettings) -> str:

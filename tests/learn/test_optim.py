@@ -24,7 +24,7 @@ STEPS = 4  # in an epoch
         ({"ema": 1.0}, "ema"),
         ({"max_drop": 0.0, "select": "best"}, "max_drop"),
         ({"optimiser": "lion"}, "adam, adamw, sgd"),
-        ({"precision": "fp16"}, "fp32, bf16"),
+        ({"precision": "fp16"}, "fp32, tf32, bf16"),
         ({"select": "first"}, "last, best"),
         ({"schedule": "step"}, "milestones"),
         ({"schedule": "step", "milestones": (3, 2)}, "milestones"),

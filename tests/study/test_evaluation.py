@@ -221,7 +221,7 @@ def test_a_model_is_evaluated_on_test_images_as_scikit_learn_does(on_scenes) -> 
         f"<Trained an: 52 classes, mAP {mean} on 40 images of test; scenes-net, trained on scenes"
     )
     assert repr(model).startswith(known)
-    assert model.thresholds_from == 30 and model.tag_precision == 0.2
+    assert model.thresholds_from == 180 and model.tag_precision == 0.2
     html = done.html()
     assert html.count("where the picture says otherwise, the label is wrong") == 2
     assert html.count("<details open>") == 3 and html.count("data:image/jpeg") > 12
