@@ -247,7 +247,9 @@ def ranks(runs: Table, *, test: Test = "paired", metric: str = "map") -> Ranks:
         alike = [(a, b) for a, b in pairs if mean[b] - mean[a] <= distance]
     elif len(by_draw) > 1:
         gaps = [by_draw[a] - by_draw[b] for a, b in pairs]
-        tests = zip(pairs, gaps, holm([p_value(gap) or 0.0 for gap in gaps]), strict=True)
+        grain = 1 / placed.index.get_level_values("scheme").nunique()  # of mean ranks
+        ps = holm([p_value(gap, grain) or 0.0 for gap in gaps])
+        tests = zip(pairs, gaps, ps, strict=True)
         alike = [pair for pair, gap, p in tests if p >= _ERROR or abs(gap.mean()) < _SAME_RANK]
     ordered = tuple(mean.index)
     by_scheme = placed.groupby("scheme", sort=False).mean().to_dict("index")

@@ -108,13 +108,14 @@ def interval(values: Draws, *, level: float = 0.95) -> Interval:
     return _interval(scores, _error(scores), level)
 
 
-def p_value(differences: Draws) -> float | None:
+def p_value(differences: Draws, grain: float = math.inf) -> float | None:
     """Two-sided p of paired `differences` (n,) against a mean of 0; None for one draw.
 
-    If all differences are equal, half their value is used as their standard deviation: scores of
-    few test images are coarse, and two or three equal differences are no proof.
+    If all differences are equal, half their value is used as their standard deviation, or `grain`,
+    their smallest step, if that is less: scores of few test images are coarse, and two or three
+    equal differences are no proof.
     """
-    rounded, error = _rounded(differences)
+    rounded, error = _rounded(differences, grain)
     n = len(rounded)
     if n < 2:
         return None
@@ -170,14 +171,14 @@ def _interval(values: _Floats, error: float, level: float) -> Interval:
     return Interval(mean, mean - half, mean + half, n)
 
 
-def _rounded(differences: Draws) -> tuple[_Floats, float]:
+def _rounded(differences: Draws, grain: float = math.inf) -> tuple[_Floats, float]:
     """Paired differences without rounding errors, and the standard error of their mean."""
     values: _Floats = np.asarray(differences, np.float64)
     if len(values) > 1 and np.ptp(values) <= _ROUNDING:
         # Equal up to rounding: the spread would be that of the last bits, and t in the billions.
         values = np.full(len(values), np.median(values))
         values[np.abs(values) <= _ROUNDING] = 0.0
-        return values, float(abs(values[0]) / 2 / np.sqrt(len(values)))
+        return values, float(min(abs(values[0]) / 2, grain) / np.sqrt(len(values)))
     return values, _error(values)
 
 

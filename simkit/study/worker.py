@@ -6,6 +6,7 @@ import hashlib
 import json
 import platform
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -55,6 +56,9 @@ _DIVERGED = 1e7  # no normal training reaches such a loss, even as a sum over a 
 # Temporary values of losses and scores, and the allocator, took 8 to 36 % more memory than the
 # tensors of a stack, measured with 50 to 250 runs of 80 classes.
 _OVERHEAD = 1.4
+
+# Code of others: simkit, the libraries, and Python itself.
+_INSTALLED = {Path(file).parents[1] for file in (__file__, torch.__file__, json.__file__)}
 
 Notes = list[warnings.WarningMessage]
 
@@ -224,8 +228,16 @@ def _table(rows: list[Row], job: Job) -> pa.Table:
 
 
 def sentence(error: Exception) -> str:
-    """An error as one sentence; errors other than BadInput start with their type."""
-    return str(error) if isinstance(error, BadInput) else f"{type(error).__name__}: {error}"
+    """An error as one sentence; errors other than BadInput start with their type and, if code
+    outside of simkit raised them, such as a method of one's own, end with the place."""
+    if isinstance(error, BadInput):
+        return str(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not _INSTALLED.intersection(Path(frame.filename).parents)]
+    place = ""
+    if own:
+        place = f" ({Path(own[-1].filename).name}, line {own[-1].lineno}, in {own[-1].name})"
+    return f"{type(error).__name__}: {error}{place}"
 
 
 def environment(device: str = "cpu", code: str = "") -> str:

@@ -126,6 +126,10 @@ def test_methods_that_do_not_differ_are_one_group() -> None:
     scores = {"a": np.full(5, 0.52), "b": 0.51 + swing, "c": 0.50 + 0.0001 * swing}
     assert ranks(table(scores)).alike == (("a", "b"), ("b", "c"))
     assert ranks(table({"a": [0.5], "b": [0.4]})).alike is None  # one draw
+    # The same order in every draw: far ranks differ, as near ones that vary do, neighbours may not.
+    fixed = {name: 0.9 - 0.1 * k + np.arange(4) / 100 for k, name in enumerate("abcde")}
+    pairs = {frozenset(group) for group in ranks(table(fixed)).alike}
+    assert not any({"a", "e"} <= group or {"a", "d"} <= group for group in pairs)
 
 
 def test_the_paired_test_is_of_the_mean_ranks_and_not_of_map() -> None:

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -427,3 +428,18 @@ def test_backbones_are_tuned_and_follow_protocols(photographs):
     assert job.grid.training("ll-r") == protocol("large-loss").changed({"select": "last"})
     assert job.grid.training("an") == job.grid.train
     assert jobs.transform_of(job.grid, "ll-r").size == 32
+
+
+def test_errors_of_code_of_ones_own_have_a_place() -> None:
+    def loss() -> None:
+        torch.zeros(2) @ torch.zeros(3)
+
+    with pytest.raises(RuntimeError) as caught:
+        loss()
+    assert re.search(r"^RuntimeError: .* \(test_worker.py, line \d+, in loss\)$",
+                     worker.sentence(caught.value))  # fmt: skip
+    with pytest.raises(TypeError) as caught:
+        json.dumps(torch)
+    caught.value.__traceback__ = caught.value.__traceback__.tb_next  # without this test
+    assert worker.sentence(caught.value).endswith("is not JSON serializable")
+    assert worker.sentence(BadInput("x is 1; give 2")) == "x is 1; give 2"
