@@ -223,7 +223,8 @@ class Method:
         """Parameter groups for an optimiser; `model` has a `head` and perhaps a `backbone`.
 
         The learning rate of a head on a backbone is `model.head_ratio` times that of the backbone
-        (10 in Kim et al., CVPR 2022), that of a state `ratio` times it, if the method has a ratio.
+        (10, as in Kim et al., CVPR 2022, for models without this attribute), that of a state
+        `ratio` times it, if the method has a ratio.
         """
         head: dict[str, Any] = {"params": list(model.head.parameters()), "lr": lr}
         groups = [head]
@@ -232,7 +233,7 @@ class Method:
             groups.append(group if self.decayed else {**group, "weight_decay": 0.0})
         backbone = getattr(model, "backbone", None)
         if backbone is not None:
-            head["lr"] = lr * model.head_ratio
+            head["lr"] = lr * getattr(model, "head_ratio", 10.0)
             body = [p for p in backbone.parameters() if p.requires_grad]
             groups.append({"params": body, "lr": lr})
         return groups
