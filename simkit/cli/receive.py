@@ -397,7 +397,7 @@ def _next(state: OrderState) -> str:
     network = "" if drawn else " --backbone mobilenet_v2 --weights imagenet"
     train = f"simkit train --method an --data {data} --labels {labels}{network} --out model"
     further = ["simkit", "order", "--next", str(order.folder)]
-    if len(state.ties):
+    if len(state.ties_to_ask):
         further += ["--ties", *annotators.further_people(state)]
         return (f"ask one more person where as many said yes as no"
                 f"{annotators.in_place_of_new(further)}: {join(further)}\n"

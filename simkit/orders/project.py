@@ -649,8 +649,8 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
     # In whole cents, as `simkit status` prints it.
     rest = round(project.budget, 2) - round(spent(project, states, measured=True), 2)
     for state in states:
-        if len(state.ties) and rest >= 1:
-            price = min(rest, price_of(state, state.ties))
+        if len(state.ties_to_ask) and rest >= 1:
+            price = min(rest, price_of(state, state.ties_to_ask))
             return ["order", "--next", str(state.order.folder), "--ties", "--budget",
                     f"{price:.2f}", *further_people(state)]  # fmt: skip
     plan, runs = _values(folder / PLAN), []

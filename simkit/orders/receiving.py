@@ -556,6 +556,14 @@ class OrderState:
         undecided = (table["people"] <= each) & (self.order.settings.join == "majority")
         return table[undecided].drop(columns="people")
 
+    @cached_property
+    def ties_to_ask(self) -> pd.DataFrame:
+        """`ties` without the questions for which further answers are declined."""
+        pair = ["image", "class"]
+        declined = self.order.table["question"].isin(self.declined)
+        gone = pd.MultiIndex.from_frame(self.order.table.loc[declined, pair])
+        return self.ties[~pd.MultiIndex.from_frame(self.ties[pair]).isin(gone)]
+
     def below(self, number: int) -> pd.DataFrame:
         """As `again`, with a column people: the number of answers so far; empty if none are."""
 

@@ -72,6 +72,8 @@ def test_further_answers_are_declined_and_only_ties_are_asked(tmp_path, capsys):
     assert code(shlex.split(command)) == 0
     state, out = OrderState.of(order), capsys.readouterr().out
     assert not len(state.further) and not len(state.of_others) and "questions-again" not in out
+    assert len(state.ties) == int(ties) and not len(state.ties_to_ask)  # may be asked, or not
+    assert "--ties" not in out[out.index("next: ") :]
     assert code([*shlex.split(command)]) == 2  # nothing is left to decline
     assert code([*shlex.split(ask), "--to", "csv"]) == 0
     assert len(Order.read(order.folder).rounds[1].table) == int(ties)
