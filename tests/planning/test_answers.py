@@ -210,7 +210,7 @@ def test_one_number_says_what_the_labels_so_far_give(erring):
     said, today = dict(made.page.answers), float(made.page.tables[0].rows[0][3])
     measured = f"{100 * received.score:.1f}"
     assert f"{today:.1f}" == measured
-    assert f"has a measured mAP of {measured}, the mean" in said["So far"]
+    assert f"has a measured mAP of {measured}." in said["So far"]
     after, more = re.findall(r"([\d.]+) (?:mAP|more)", said["Expect"])[:2]
     assert today == pytest.approx(float(after) - float(more), abs=0.01)
     assert today == pytest.approx(100 * made.curves.at_hand, abs=0.051)
