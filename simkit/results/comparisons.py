@@ -247,7 +247,7 @@ def ranks(runs: Table, *, test: Test = "paired", metric: str = "map") -> Ranks:
         alike = [(a, b) for a, b in pairs if mean[b] - mean[a] <= distance]
     elif len(by_draw) > 1:
         gaps = [by_draw[a] - by_draw[b] for a, b in pairs]
-        grain = 1 / placed.index.get_level_values("scheme").nunique()  # of mean ranks
+        grain = 0.5 / placed.index.get_level_values("scheme").nunique()  # half a step
         ps = holm([p_value(gap, grain) or 0.0 for gap in gaps])
         tests = zip(pairs, gaps, ps, strict=True)
         alike = [pair for pair, gap, p in tests if p >= _ERROR or abs(gap.mean()) < _SAME_RANK]

@@ -112,8 +112,8 @@ def p_value(differences: Draws, grain: float = math.inf) -> float | None:
     """Two-sided p of paired `differences` (n,) against a mean of 0; None for one draw.
 
     If all differences are equal, half their value is used as their standard deviation, or `grain`,
-    their smallest step, if that is less: scores of few test images are coarse, and two or three
-    equal differences are no proof.
+    half their smallest step, if that is less: scores of few test images are coarse, and two or
+    three equal differences are no proof.
     """
     rounded, error = _rounded(differences, grain)
     n = len(rounded)
