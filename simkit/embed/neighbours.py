@@ -370,19 +370,24 @@ class _ExactSearch:
                 index = self._faiss.index_cpu_to_gpu_multiple_py(of_process, empty)
                 self._on_gpus = self._filled(index)
             except RuntimeError:  # of faiss, for a lack of memory
-                warnings.warn(
-                    "the GPUs have no room for these features; their neighbours are searched on "
-                    "the CPU",
-                    stacklevel=4,
-                )
+                self._lack_memory()
 
     def __call__(self, rows: NDArray[np.float32], count: int) -> tuple[NDArray[np.float32], Places]:
         """Squared distances and indices (q, count) of the nearest rows."""
         if self._on_gpus is not None and count <= _MOST:
-            with suppress(RuntimeError):  # of faiss, for a lack of memory
-                return self._on_gpus(rows, count)  # type: ignore[no-any-return]
+            try:
+                return self._on_gpus(rows, count)
+            except RuntimeError:  # as above
+                self._lack_memory()
         self._on_cpu = self._on_cpu or self._cpu_search()
         return self._on_cpu(rows, count)
+
+    def _lack_memory(self) -> None:
+        warnings.warn(
+            "the GPUs have no room for these features; their neighbours are searched on the CPU",
+            stacklevel=5,
+        )
+        self.leave_gpus()
 
     def leave_gpus(self) -> None:
         """Search on the CPU from now on."""
