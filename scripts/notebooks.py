@@ -5,6 +5,11 @@
     python scripts/notebooks.py --check    # whose outputs were made by other code; runs nothing
     python scripts/notebooks.py --again 01 # run again, and name the cells with other outputs
     python scripts/notebooks.py --prose 01 # take over Markdown and comments alone; runs nothing
+    python scripts/notebooks.py --perturb 0.01 01  # run as on another processor; writes nothing
+
+Processors round differently. --perturb moves this share of the fp16 features to a neighbouring
+number, in all processes of a chapter and with a cache of its own (`perturbed/sitecustomize.py`),
+and names the assertions that fail, of every cell, and in full size the cells with other text.
 
 Whatever differs from run to run is stripped, so that equal results are equal files. A notebook's
 metadata hold, under `simkit`, the size, the hash of simkit's code (`simkit.study.jobs`), and
@@ -20,7 +25,12 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import jupytext
 import nbformat
@@ -31,24 +41,29 @@ from nbformat import NotebookNode
 from simkit.study.jobs import code_id
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
+_FAILS = "fails: "
 
 
 def execute(text: Path, timeout: int = 3600) -> NotebookNode:
     """The notebook of this text file, executed and marked; raises nbclient's CellExecutionError."""
-    os.environ.setdefault("SIMKIT_PROGRESS", "off")  # bars would be outputs
     code = code_id()  # before the run: files may change meanwhile
     notebook = jupytext.read(text)
-    NotebookClient(
-        notebook,
-        timeout=timeout,
-        kernel_name="python3",
-        coalesce_streams=True,  # what is printed may arrive in one piece or in several
-        resources={"metadata": {"path": str(FOLDER)}},
-    ).execute()
+    _run(notebook, {}, timeout=timeout)
     notebook = nbformat.reads(nbformat.writes(tidy(notebook)), as_version=4)  # as a file has it
     size = os.environ.get("SIMKIT_SIZE", "full")
     notebook.metadata["simkit"] = {"size": size, "code": code, **digests(notebook)}
     return notebook
+
+
+def _run(notebook: NotebookNode, variables: dict[str, str], **how: Any) -> None:
+    """Execute in place, with these environment variables besides those of this process."""
+    NotebookClient(
+        notebook,
+        kernel_name="python3",
+        coalesce_streams=True,  # what is printed may arrive in one piece or in several
+        resources={"metadata": {"path": str(FOLDER)}},
+        **how,
+    ).execute(env={"SIMKIT_PROGRESS": "off"} | os.environ | variables)  # bars would be outputs
 
 
 def tidy(notebook: NotebookNode) -> NotebookNode:
@@ -121,7 +136,9 @@ def _again(text: Path) -> bool:
         return False
     earlier = committed(text)
     os.environ["SIMKIT_SIZE"] = earlier.metadata["simkit"]["size"]
-    pairs = enumerate(zip(earlier.cells, _timed(text).cells, strict=True))
+    with _timed(text):
+        notebook = execute(text)
+    pairs = enumerate(zip(earlier.cells, notebook.cells, strict=True))
     cells = [place for place, (a, b) in pairs if a.get("outputs") != b.get("outputs")]
     print(f"other outputs in cells {cells}" if cells else "the same outputs", flush=True)
     return not cells
@@ -139,20 +156,87 @@ def _prose(text: Path) -> bool:
     return True
 
 
+def _perturb(text: Path, share: float) -> bool:
+    """Execute with perturbed features, and name the assertions that fail."""
+    with _timed(text):
+        notebook = perturbed(text, share)
+    failed = {place: failures(cell) for place, cell in enumerate(notebook.cells)}
+    for place, line in ((place, line) for place, lines in failed.items() for line in lines):
+        print(f"  cell {place} fails: {line}")
+    if os.environ.get("SIMKIT_SIZE", "full") == "full":
+        earlier = [printed(cell) for cell in committed(text).cells]
+        pairs = enumerate(zip(earlier, map(printed, notebook.cells), strict=True))
+        other = [place for place, (a, b) in pairs if a != b]
+        print(
+            f"  other text in {len(other)} of {sum(map(bool, earlier))} cells: {other}", flush=True
+        )
+    return not any(failed.values())
+
+
+def perturbed(text: Path, share: float, timeout: int = 3600) -> NotebookNode:
+    """The notebook of this text, executed with this share of the features moved by one unit.
+
+    Its cells print the assertions that fail, and those after an error are executed too.
+    """
+    notebook = jupytext.read(text)
+    for cell in code_cells(notebook):
+        if "assert " in cell.source:
+            cell.source = ast.unparse(_Noted().visit(ast.parse(cell.source)))
+    seen = f"import sitecustomize\nassert sitecustomize.SHARE == {share}"
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(seen))
+    paths = [str(Path(__file__).parent / "perturbed"), os.environ.get("PYTHONPATH", "")]
+    with TemporaryDirectory() as cache:
+        variables = {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "SIMKIT_CACHE": cache}
+        variables |= {"SIMKIT_PERTURB": str(share)}
+        _run(notebook, variables, timeout=timeout, allow_errors=True)
+    if failures(notebook.cells.pop(0)):
+        raise RuntimeError("the features were not perturbed: another sitecustomize was loaded")
+    return notebook
+
+
+class _Noted(ast.NodeTransformer):
+    """Makes assertions print themselves when they fail, so that those after them are tried."""
+
+    def visit_Assert(self, node: ast.Assert) -> ast.If:
+        line = f"print({_FAILS + ast.unparse(node.test)!r})"
+        return ast.If(ast.UnaryOp(ast.Not(), node.test), ast.parse(line).body, [])
+
+
+def failures(cell: NotebookNode) -> list[str]:
+    """The assertions that failed in an executed cell, and its error."""
+    lines = [line.removeprefix(_FAILS) for line in printed(cell).splitlines() if _FAILS in line]
+    errors = [one for one in cell.get("outputs", []) if one.output_type == "error"]
+    return [*dict.fromkeys(lines), *(f"{one.ename}: {one.evalue}" for one in errors)]
+
+
+def printed(cell: NotebookNode) -> str:
+    """The text among the outputs of a cell."""
+    outputs = cell.get("outputs", [])
+    return "".join(
+        one.get("text", "") + one.get("data", {}).get("text/plain", "") for one in outputs
+    )
+
+
 def _make(text: Path) -> bool:
-    nbformat.write(_timed(text), text.with_suffix(".ipynb"))
+    with _timed(text):
+        notebook = execute(text)
+    nbformat.write(notebook, text.with_suffix(".ipynb"))
     return True
 
 
-def _timed(text: Path) -> NotebookNode:
+@contextmanager
+def _timed(text: Path) -> Iterator[None]:
     start, before = time.monotonic(), os.times()
-    notebook = execute(text)
+    yield
     after = os.times()
     work = after.children_user + after.children_system
     work -= before.children_user + before.children_system
     elapsed = time.monotonic() - start
     print(f"{text.stem}: {elapsed:.0f} s, {work:.0f} s of processor time", flush=True)
-    return notebook
+
+
+def _perturbing(share: str) -> Callable[[Path], bool]:
+    return partial(_perturb, share=float(share))
 
 
 def main(arguments: list[str]) -> int:
@@ -162,6 +246,9 @@ def main(arguments: list[str]) -> int:
     action.add_argument("--check", action="store_const", dest="do", const=_check, help="no runs")
     action.add_argument("--again", action="store_const", dest="do", const=_again, help="compare")
     action.add_argument("--prose", action="store_const", dest="do", const=_prose, help="text alone")
+    action.add_argument(
+        "--perturb", type=_perturbing, dest="do", metavar="SHARE", help="of features"
+    )
     parser.set_defaults(do=_make)
     chosen = parser.parse_args(arguments)
     texts = sorted(FOLDER.glob("[0-9][0-9]_*.py"))
