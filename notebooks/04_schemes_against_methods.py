@@ -219,7 +219,7 @@ assert agreed.loc["with scenes", NAMES[1:]].max() < 0.4 < agreed.loc["between bu
 
 # %% [markdown]
 # On drawn images BoostLU leads where most labels are known, GR-Loss and EM where few are. On photographs several methods
-# are level with the first in nearly every row; EPR (given the true number of classes) and LL-R lose a point, AN three.
+# are level with the first in most rows; EPR (given the true number of classes) and LL-R lose a point, AN three.
 # Ignore loses 22 to 40 points under single positives, on all data. A ranking holds roughly for another budget, and
 # poorly for another scheme or other data: choose by a pilot on your own images
 # ([chapter 05](05_planning_a_budget.ipynb)).
@@ -416,8 +416,10 @@ assert leads["rpa"].round().tolist() == [16, 2, 12, 3, 12, 1] and leads["fpc"].m
 # %% [markdown]
 # ## A few cells, trained here
 #
-# With the settings and draws of the atlas, the scores are the same up to rounding. Processors round differently, which
-# GR-Loss under FPC amplifies to 0.3 points.
+# With the settings and draws of the atlas, the scores are the same up to rounding, and processors round differently. LL-R
+# and GR-Loss choose labels by thresholds, and a choice that falls otherwise changes what is learned next. So they amplify
+# rounding: if the last bit of 1 % of the features is changed (five times, `scripts/notebooks.py --perturb`), mAP of a
+# training changes by up to 0.7 points, that of the other methods by up to 0.2 and mostly by less than 0.05.
 
 # %%
 schemes = four[:2] if quick else four
@@ -441,8 +443,9 @@ draw("heat-map")(again)
 
 # %% tags=["remove-input"]
 assert len(both) == len(again.table) == len(schemes) * len(few) * live.draws
-assert both.query("scheme != 'fpc' or method != 'gr-loss'").difference.max() < 1e-3
-assert both.difference.max() < 0.01
+apart, choosing = both.groupby("method").difference.max(), ["ll-r", "gr-loss"]
+assert apart.drop(choosing, errors="ignore").max() < 0.005 and apart.max() < 0.015
+assert both.groupby("method").difference.mean().max() < 0.005
 
 # %% [markdown]
 # ## Summary

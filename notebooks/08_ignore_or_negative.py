@@ -143,9 +143,10 @@ for pair, gap in gaps.items():
 # CSL ranks labels, and rounding can change a rank: the same run, trained together with other methods, differs by up to
 # 0.8 points, and a mean over 8 draws by up to 0.3.
 #
-# Under FPC with at most 100 labels per class validation chooses 0.9, which almost no class exceeds, so the prior is
-# switched off. To show its effect, the following sections, except the ablation, set eta to 0.3, a frequency that eleven
-# classes exceed. With this eta CSL minus AN is -10.9, -2.7, +1.9, +0.3 and -1.1 under FPC.
+# Under FPC with at most 30 labels per class validation chooses 0.9 (0.7 where a processor rounds otherwise), which almost
+# no class exceeds, so the prior is switched off. With 100 labels 0.9 and 0.3 are level, so that rounding decides. To show
+# the prior's effect, the following sections, except the ablation, set eta to 0.3, a frequency that eleven classes exceed.
+# With this eta CSL minus AN is -10.9, -2.7, +1.9, +0.3 and -1.1 under FPC.
 
 # %% tags=["remove-input"]
 gap, low, high = (gaps["ignore", "an"][end] for end in ("mean", "low", "high"))
@@ -155,7 +156,8 @@ assert quick or gap["map_all", "fpc", 10] < 3 * gap["map_all", "fpc", 1000]
 assert quick or (low["chromatic color"] > 0).all()
 over = gaps["csl", "an"].loc["map_all", "fpc"]
 alone = gaps[with_prior, "an"].loc["map_all", "fpc"]
-assert quick or (best[schemes[len(keeps) : -2]] == 0.9).all()
+assert quick or (best[schemes[len(keeps) : -3]] >= 0.7).all()
+assert quick or (valid.max(axis=1) - valid[[0.3, 0.9]].max(axis=1))[fixed] < 0.5
 assert quick or ((over["low"].loc[:300] > 0).all() and over["high"][1000] < 0)
 behind = gaps["csl", "ignore"]["high"].loc["map_all", "rpa"]
 assert quick or (gaps["csl", "an"]["low"].loc["map_all", "rpa"] > 0).all()
@@ -302,7 +304,7 @@ for base, others in pairs.items():
 # %% [markdown]
 # Over AN, ignoring likely labels gains 1.0 (FPC), 3.7 (proposals) and 3.8 (federated); P-ASL alone loses 1.4, 1.6 and 2.2. The chosen eta, 0.9 under
 # all three schemes, switches the prior off, so the prior adds nothing. Under FPC validation preferred 0.9 to 0.3 by
-# 77.4 to 77.3 in one draw; on the test split 0.3 is better (1.9 over AN). The constant temperature is ahead of AN and
+# 77.4 to 77.3 in one draw, which rounding can turn round; on the test split 0.3 is better (1.9 over AN). The constant temperature is ahead of AN and
 # of P-ASL under every scheme; in the paper it is 0.35 above Negative and below P-ASL. The soft prior is 1.7 ahead of
 # the likelihood alone under FPC, 0.6 behind under proposals and 2.8 behind under `federated`; in the paper it is 0.1
 # behind the threshold.
@@ -315,7 +317,9 @@ assert quick or high.loc["ignore", [fixed, names[3]]].max() < 0 < low.loc["ignor
 low = {base: table["gap_low"].unstack(0) for base, table in pairs.items()}
 assert quick or (low["p-asl"].loc[["csl(prior=none)", "ls-constant"]] > 0).all(axis=None)
 assert quick or low["csl"].loc["csl(prior=soft)", fixed] > 0
-assert quick or not pairs["csl(prior=none)"]["significant"].xs("csl", level="method").any()
+off = best[names[1:]].loc[lambda chosen: chosen >= 0.7].index  # the prior is switched off
+prior = pairs["csl(prior=none)"]["significant"].xs("csl", level="method")
+assert quick or not prior[off].any()
 top = wide["chromatic color"].unstack(0)
 assert quick or top.loc["csl(prior=soft)", fixed] > top.loc["an", fixed] + 0.02
 
