@@ -200,7 +200,7 @@ assert quick or all(gap.low > 0 for gap in gaps.values())
 written = dict(zip(gaps, (9.5, 12.0, 4.0), strict=True))  # below; processors round differently
 assert quick or all(gaps[name].low < gap / 100 < gaps[name].high for name, gap in written.items())
 ignored = 100 * found["single-positive"].cell("ignore").score.mean
-assert quick or chance < ignored < chance + 5 and abs(chance - 11.1) < 0.1
+assert quick or (chance < ignored < chance + 5 and abs(chance - 11.1) < 0.1)
 assert quick or [line.best.first for line in found.values()] == ["ll-r", "ignore", "ll-r"]
 
 # %% [markdown]

@@ -95,9 +95,14 @@ def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
+def _tree(source: str) -> ast.Module:
+    return ast.parse(TransformerManager().transform_cell(source))
+
+
 def _bare(source: str) -> str:
-    code = ast.unparse(ast.parse(TransformerManager().transform_cell(source)))
-    return code + ";" * source.rstrip().endswith(";")  # a semicolon hides the last value
+    return ast.unparse(_tree(source)) + ";" * source.rstrip().endswith(
+        ";"
+    )  # a semicolon hides the last value
 
 
 def faults(text: Path) -> list[str]:
@@ -181,7 +186,7 @@ def perturbed(text: Path, share: float, timeout: int = 3600) -> NotebookNode:
     notebook = jupytext.read(text)
     for cell in code_cells(notebook):
         if "assert " in cell.source:
-            cell.source = ast.unparse(_Noted().visit(ast.parse(cell.source)))
+            cell.source = ast.unparse(_Noted().visit(_tree(cell.source)))
     seen = f"import sitecustomize\nassert sitecustomize.SHARE == {share}"
     notebook.cells.insert(0, nbformat.v4.new_code_cell(seen))
     paths = [str(Path(__file__).parent / "perturbed"), os.environ.get("PYTHONPATH", "")]
@@ -204,7 +209,8 @@ class _Noted(ast.NodeTransformer):
 
 def failures(cell: NotebookNode) -> list[str]:
     """The assertions that failed in an executed cell, and its error."""
-    lines = [line.removeprefix(_FAILS) for line in printed(cell).splitlines() if _FAILS in line]
+    lines = printed(cell).splitlines()
+    lines = [line.removeprefix(_FAILS) for line in lines if line.startswith(_FAILS)]
     errors = [one for one in cell.get("outputs", []) if one.output_type == "error"]
     return [*dict.fromkeys(lines), *(f"{one.ename}: {one.evalue}" for one in errors)]
 

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import jupytext
 import nbformat
+import numpy as np
 import pandas as pd
 import pytest
 
 from scripts import notebooks as maker
+from simkit import Source, open_source
 from tests.long_runs import some
 
 ROOT = Path(__file__).parents[1]
@@ -213,3 +215,44 @@ def test_check_names_cells_and_outputs_that_were_never_executed(
     assert any("outputs" in fault for fault in maker.faults(text))
     text.with_suffix(".ipynb").unlink()
     assert "missing" in maker.faults(text)[0]
+
+
+PERTURBED = """\
+# %%
+import numpy as np
+from simkit import Source, open_source
+
+scenes = open_source(Source(SPEC, ("train",), ("pooled",), "scenes-net"))
+rows, exact = np.array(scenes.inputs("train", "pooled").values), np.load("exact.npy")
+moved, units = rows != exact, np.abs(rows.view(np.int16).astype(int) - exact.view(np.int16))
+
+# %%
+assert not moved.any()
+assert 0.2 < moved[exact != 0].mean() < 0.4 and not moved[exact == 0].any()
+assert units.max() == 2
+missing
+
+# %%
+assert False
+"""
+
+
+def test_perturbed_runs_name_every_assertion_that_fails(
+    tmp_path: Path, monkeypatch, capsys
+) -> None:
+    """One unit in a share of the features, in spite of those in the user's cache."""
+    monkeypatch.setenv("SIMKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("SIMKIT_SIZE", "quick")
+    monkeypatch.setattr(maker, "FOLDER", tmp_path)
+    spec, text = "scenes:images=8,val=1,test=1", tmp_path / "00_small.py"
+    scenes = open_source(Source(spec, ("train",), ("pooled",), "scenes-net"))
+    np.save(tmp_path / "exact.npy", np.array(scenes.inputs("train", "pooled").values))
+    text.write_text(PERTURBED.replace("SPEC", repr(spec)))
+    assert maker.main(["--perturb", "0.3", "00"]) == 1
+    assert [line.strip() for line in capsys.readouterr().out.splitlines()[1:]] == [
+        "cell 1 fails: not moved.any()",
+        "cell 1 fails: units.max() == 2",
+        "cell 1 fails: NameError: name 'missing' is not defined",
+        "cell 2 fails: False",
+    ]
+    assert not text.with_suffix(".ipynb").exists()
