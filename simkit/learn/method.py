@@ -59,9 +59,11 @@ class Method:
     default_needs: ClassVar[Needs] = Needs()
     # Tensors of the state by name: their type, then their shape in numbers and in names of sizes
     # and settings. learned: those that are parameters.  for_training: those unused in prediction.
+    # of_images: those that depend on the images and their order alone, which a stack holds once.
     tensors: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
     learned: ClassVar[tuple[str, ...]] = ()
     for_training: ClassVar[tuple[str, ...]] = ()
+    of_images: ClassVar[tuple[str, ...]] = ()
     family: ClassVar[str] = "others"
     look: ClassVar[tuple[str, str] | None] = None
     unknown_as_absent: ClassVar[bool] = False
@@ -172,7 +174,7 @@ class Method:
         if isinstance(task, Task):
             self.check(task.labels)
         state: Any = nn.Module()
-        state.for_training = self.for_training
+        state.for_training, state.of_images = self.for_training, self.of_images
         for name, (dtype, shape) in self.shapes(sizes_of(task)).items():
             zeros = torch.zeros(shape, dtype=dtype)
             if name in self.learned:
@@ -419,8 +421,8 @@ def epochs(
 
 
 # States of several runs are stacked. A module of a state may name, besides its tensors,
-# `for_training`: tensors unused in prediction, and `in_file`: memory-mapped tensors. Both are
-# tuples of names.
+# `for_training`: tensors unused in prediction, `in_file`: memory-mapped tensors, and `of_images`:
+# tensors that are equal in all runs, whose run dimension is 1. All are tuples of names.
 
 
 def stack_states(states: Iterable[nn.Module], count: int | None = None) -> nn.Module:
@@ -442,10 +444,15 @@ def stack_states(states: Iterable[nn.Module], count: int | None = None) -> nn.Mo
                     "states that lie in files cannot be put together, for that would read them "
                     "into memory; train these runs one at a time, or with mapped=False"
                 )
-            together = _with(state, lambda tensor: tensor.new_empty((count, *tensor.shape)))
+            together = _with(
+                state,
+                lambda tensor: tensor.new_empty((count, *tensor.shape)),
+                of_images=lambda tensor: tensor.new_empty((1, *tensor.shape)),
+            )
             room = dict(_tensors(together))
         for name, tensor in _tensors(state):
-            room[name][run].copy_(tensor)
+            if run < len(room[name]):
+                room[name][run].copy_(tensor)
         run += 1
         del state
     return together
@@ -453,7 +460,7 @@ def stack_states(states: Iterable[nn.Module], count: int | None = None) -> nn.Mo
 
 def state_of_run(state: nn.Module, run: int) -> nn.Module:
     """The state of one run inside a stacked one, sharing its memory."""
-    return _with(state, lambda tensor: tensor[run])
+    return _with(state, lambda tensor: tensor[run], of_images=lambda tensor: tensor[0])
 
 
 def state_for_prediction(state: nn.Module) -> nn.Module:
@@ -462,20 +469,31 @@ def state_for_prediction(state: nn.Module) -> nn.Module:
 
 
 def _with(
-    state: nn.Module, change: Callable[[Tensor], Tensor], *, training: bool = True
+    state: nn.Module,
+    change: Callable[[Tensor], Tensor],
+    *,
+    of_images: Callable[[Tensor], Tensor] | None = None,
+    training: bool = True,
 ) -> nn.Module:
-    """The same state with other tensors, those `for_training` only if `training`."""
+    """The same state with other tensors, those `for_training` only if `training`.
+
+    of_images: the change of tensors of that kind, by default `change`.
+    """
     other = copy.copy(state)
     left_out = () if training else getattr(state, "for_training", ())
+    equal = getattr(state, "of_images", ())
     other._buffers = {
-        k: change(buffer) for k, buffer in state._buffers.items() if k not in left_out
+        k: (of_images or change if k in equal else change)(buffer)  # type: ignore[arg-type]
+        for k, buffer in state._buffers.items()
+        if k not in left_out
     }
     other._parameters = {
         key: nn.Parameter(change(parameter.detach()))
         for key, parameter in state._parameters.items()
     }
     other._modules = {
-        key: _with(module, change, training=training) for key, module in state._modules.items()
+        key: _with(module, change, of_images=of_images, training=training)
+        for key, module in state._modules.items()
     }
     return other
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from simkit.chance import Chance
@@ -18,8 +19,19 @@ from simkit.learn.task import Batch, Needs, Outputs
 from simkit.registry import Count, NonNegative, Positive, setting
 
 _RIDGE = 1e-6  # regularises mixtures of nearly equal images
+_SHORT = 1e-6  # the length of a vector, at least, where it divides
 
-Views = tuple[Tensor, Tensor]
+
+class Products(NamedTuple):
+    """The inner products of features that a search reads; a leading run dimension is 1.
+
+    images (..., b, M) of images with entries;  entries (..., M, M) of entries with each other;
+    lengths (b, 1) of the images.
+    """
+
+    images: Tensor
+    entries: Tensor
+    lengths: Tensor
 
 
 @register
@@ -65,18 +77,21 @@ class InteractiveLearning(Method):
 
     default_needs: ClassVar[Needs] = Needs(labels=True, features=True)
 
-    # The graph (L, L), the mask of its edges, and the dictionary of M images.
+    # The graph (L, L), the mask of its edges, and the dictionary of M images, with the inner
+    # products of their features.
     tensors: ClassVar = {
         "graph": (torch.float32, "classes", "classes"),
         "linked": (torch.bool, "classes", "classes"),
         "features": (torch.float32, "memory", "width"),
+        "products": (torch.float32, "memory", "memory"),
         "predicted": (torch.float32, "memory", "classes"),
         "codes": (torch.int8, "memory", "classes"),
         "owner": (torch.int64, "memory"),
         "next": (torch.int64,),
     }
     learned: ClassVar = ("graph",)
-    for_training: ClassVar = ("features", "predicted", "codes", "owner")
+    for_training: ClassVar = ("features", "products", "predicted", "codes", "owner")
+    of_images: ClassVar = ("features", "products", "owner", "next")
 
     def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
         warn_without_negatives(self.name, task)
@@ -102,17 +117,16 @@ class InteractiveLearning(Method):
         state.graph.clamp_(0, 1).mul_(state.linked)
         M = state.owner.shape[-1]
         x, codes = wide(out.logits)[..., -M:, :], batch.labels[..., -M:, :]
-        b = x.shape[-2]
-        slot = (state.next[..., None] + torch.arange(b, device=x.device)) % M
-        for kept, values in (
-            (state.features, required(out.features, self, FEATURES)[..., -M:, :]),
-            (state.predicted, self.answer(x)),
-            (state.codes, codes),
-        ):
-            shape = (*slot.shape, kept.shape[-1])
-            kept.scatter_(-2, slot[..., None].expand(shape), values.to(kept.dtype).expand(shape))
+        features = required(out.features, self, FEATURES)[..., -M:, :].to(state.features.dtype)
+        slot = (state.next[..., None] + torch.arange(x.shape[-2], device=x.device)) % M
+        _replace(state.features, slot, features)
+        _replace(state.predicted, slot, self.answer(x))
+        _replace(state.codes, slot, codes)
+        products = features @ state.features.mT
+        _replace(state.products, slot, products)
+        _replace(state.products.mT, slot, products)
         state.owner.scatter_(-1, slot, batch.index[-M:].expand(slot.shape))
-        state.next.copy_((state.next + b) % M)
+        state.next.copy_((state.next + x.shape[-2]) % M)
 
     def answer(self, x: Tensor) -> Tensor:
         """a(x): from -1/c to 1, and 0 at 0."""
@@ -128,9 +142,12 @@ class InteractiveLearning(Method):
         labels = self._completed(self.answer(x), batch.labels)
         graph, predicted = state.graph.to(x.dtype), state.predicted.to(x.dtype)
         with torch.no_grad():
+            features = required(out.features, self, FEATURES).to(x.dtype)
+            kept = state.features.to(x.dtype)
             chosen, weights = self.similar(
-                (labels, required(out.features, self, FEATURES).to(x.dtype)),
-                (self._completed(predicted @ graph, state.codes), state.features.to(x.dtype)),
+                labels,
+                self._completed(predicted @ graph, state.codes),
+                Products(features @ kept.mT, state.products.to(x.dtype), _length(features)),
                 (state.owner >= 0)[..., None, :]
                 & (state.owner[..., None, :] != batch.index[:, None]),
             )
@@ -143,57 +160,89 @@ class InteractiveLearning(Method):
         whole = labels.detach().square().sum((-2, -1))
         return left / whole.clamp(min=1.0)
 
-    def similar(self, targets: Views, dictionary: Views, allowed: Tensor) -> tuple[Tensor, Tensor]:
-        """Which of M entries best make up each target, and with what weights in the first view.
+    def similar(
+        self, labels: Tensor, entries: Tensor, features: Products, allowed: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Which of M entries best make up each of b images, and with what weights of their labels.
 
-        targets (..., b, L) and (..., b, D);  dictionary (..., M, L) and (..., M, D);  allowed
-        (..., b, M) bool. Returns indices (..., b, k) and weights (..., b, k), 0 where fewer entries
-        were found; k is `atoms`, at most M.
+        labels (..., b, L) of the images;  entries (..., M, L), those of the dictionary;  features:
+        the products of both;  allowed (..., b, M) bool. Returns indices (..., b, k) and weights
+        (..., b, k), 0 where fewer entries were found; k is `atoms`, at most M.
 
         One entry after another is the one whose squared correlations with the residual of the
-        target, in both views, are largest; then all weights are fitted again by least squares, in
-        each view. Correlations count double where both views agree that they are positive, nothing
-        where they disagree. A score of less than `threshold` ends the search. Source: Huynh &
-        Elhamifar CVPR 2020.
+        image, in labels and in features, are largest; then all weights are fitted again by least
+        squares, in each of the two. Correlations count double where both are positive, and nothing
+        elsewhere. A score of less than `threshold` ends the search. Source: Huynh & Elhamifar
+        CVPR 2020.
+
+        The search reads products of vectors alone (Rubinstein, Zibulevsky & Elad 2008, "Batch
+        OMP"), because those of features are the same for all runs, and features are long.
         """
         most = max(self.alpha, self.alpha_features)
-        say = self.alpha / most, self.alpha_features / most
-        views = list(zip(targets, dictionary, strict=True))
-        residuals = list(targets)
-        sizes = [t.square().sum(-1)[..., None] * e.square().sum(-1)[..., None, :] for t, e in views]
+        shares = self.alpha / most, self.alpha_features / most
+        # Correlations are products of vectors of length 1.
+        units, length = entries / _length(entries), _length(labels)
+        alike = features.entries.reshape(features.entries.shape[-2:])
+        lengths = alike.diagonal().sqrt().clamp(min=_SHORT)
+        whole = features.images / lengths / features.lengths
+        correlations = [labels / length @ units.mT, whole]
+        taken = ~allowed.expand(correlations[0].shape)
         chosen: list[Tensor] = []
         alive: list[Tensor] = []
-        weights = torch.zeros_like(allowed[..., :0], dtype=targets[0].dtype)
-        for _ in range(min(self.atoms, allowed.shape[-1])):
-            score, signs = torch.zeros_like(sizes[0]), torch.zeros_like(sizes[0])
-            for left, (_, entries), size, share in zip(residuals, views, sizes, say, strict=True):
-                inner = left @ entries.mT
-                score = score + share * inner.square() / size.clamp(min=1e-12)
-                signs = signs + (share > 0) * inner.sign()
-            score = (score * signs).masked_fill(~allowed, -torch.inf)
-            best = score.max(-1)
+        for _ in range(most_of := min(self.atoms, allowed.shape[-1])):
+            # In place and in bits: passes over (..., b, M) take most of the time.
+            apart = correlations[0] <= 0
+            score = correlations[0].square_().mul_(shares[0])
+            if shares[1] > 0:
+                apart |= correlations[1] <= 0
+                score.addcmul_(correlations[1], correlations[1], value=shares[1]).mul_(2)
+            score.masked_fill_(apart.logical_or_(taken), -torch.inf)
+            best = score.max(-1, keepdim=True)
             alive.append(best.values >= self.threshold)  # once below, always below
             chosen.append(best.indices)
-            allowed = allowed & (
-                torch.arange(score.shape[-1], device=score.device) != best.indices[..., None]
-            )
-            index, live = torch.stack(chosen, -1), torch.stack(alive, -1)
-            for view, (target, entries) in enumerate(views):
-                fitted, residuals[view] = _fit(target, entries, index, live)
-                weights = fitted if view == 0 else weights
+            index, live = torch.cat(chosen, -1), torch.cat(alive, -1)
+            rows = _rows(entries, index) * live[..., None]
+            weights = _fitted(rows @ rows.mT, rows @ labels[..., None])
+            if len(chosen) == most_of:
+                break
+            taken = taken.scatter(-1, best.indices, value=True)
+            left = labels - (rows * weights[..., None]).sum(-2)
+            correlations[0] = left / length @ units.mT
+            if shares[1] > 0:
+                both = live[..., :, None] & live[..., None, :]
+                gram = alike[index[..., :, None], index[..., None, :]] * both
+                wanted = features.images.expand(taken.shape).gather(-1, index) * live
+                own = _fitted(gram, wanted[..., None]) / features.lengths
+                explained = F.embedding_bag(
+                    index.flatten(0, -2),
+                    alike / lengths,
+                    per_sample_weights=own.flatten(0, -2),
+                    mode="sum",
+                )
+                correlations[1] = whole - explained.view(taken.shape)
         return index, weights
 
 
-def _fit(target: Tensor, entries: Tensor, index: Tensor, live: Tensor) -> tuple[Tensor, Tensor]:
-    """Least-squares weights (..., b, k) of the selected entries, and the residuals of targets."""
-    b, k = index.shape[-2:]
-    flat = index.flatten(-2)[..., None]
-    places = flat.expand(*flat.shape[:-1], entries.shape[-1])
-    wide = entries.expand(*places.shape[:-2], *entries.shape[-2:])
-    rows = wide.gather(-2, places).unflatten(-2, (b, k)) * live[..., None]
-    gram = rows @ rows.mT
+def _length(vectors: Tensor) -> Tensor:
+    """(..., 1) lengths of vectors (..., D), positive."""
+    return torch.linalg.vector_norm(vectors, dim=-1, keepdim=True).clamp(min=_SHORT)
+
+
+def _replace(kept: Tensor, slot: Tensor, values: Tensor) -> None:
+    """Write values (..., b, D) to the rows `slot` (..., b) of kept (..., M, D)."""
+    shape = (*kept.shape[:-2], slot.shape[-1], kept.shape[-1])
+    kept.scatter_(-2, slot[..., None].expand(shape), values.to(kept.dtype).expand(shape))
+
+
+def _rows(entries: Tensor, index: Tensor) -> Tensor:
+    """(..., b, k, L) rows `index` (..., b, k) of entries (..., M, L)."""
+    flat = index.flatten(-2)[..., None].expand(*index.shape[:-2], -1, entries.shape[-1])
+    return entries.gather(-2, flat).unflatten(-2, index.shape[-2:])
+
+
+def _fitted(gram: Tensor, wanted: Tensor) -> Tensor:
+    """(..., b, k) least-squares weights, from the products (..., b, k, k) of the k entries with
+    each other and (..., b, k, 1) with the target."""
     ridge = _RIDGE * gram.diagonal(dim1=-2, dim2=-1).sum(-1)[..., None, None] + 1e-12
-    ridge = ridge * torch.eye(k, dtype=gram.dtype, device=gram.device)
-    wanted = rows @ target[..., None]
-    fitted = torch.linalg.solve_ex(gram + ridge, wanted).result.squeeze(-1)
-    return fitted, target - (rows * fitted[..., None]).sum(-2)
+    ridge = ridge * torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device)
+    return torch.linalg.solve_ex(gram + ridge, wanted).result.squeeze(-1)

@@ -7,6 +7,7 @@ import torch
 from simkit.chance import Chance
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Batch, Outputs, Task, make
+from simkit.learn.methods.imcl import Products
 from simkit.learn.model import Head, Model, initial
 from tests.reference import estimators as slow
 
@@ -65,6 +66,7 @@ def test_the_dictionary_is_the_last_images_seen():
         method.after_batch(*seen(rows), state)
     assert state.owner.tolist() == [6, 7, 2, 3, 4, 5] and state.next == 2
     np.testing.assert_array_equal(state.features, FEATURES[state.owner])
+    np.testing.assert_allclose(state.products, state.features @ state.features.T, rtol=1e-5)
     np.testing.assert_array_equal(state.codes, Z[state.owner])
     np.testing.assert_allclose(
         state.predicted, [[answer(x, 1) for x in X[n]] for n in state.owner], rtol=1e-5
@@ -137,8 +139,9 @@ def test_pursuit_equals_the_slow_loop(say, threshold, atoms):
     allowed = rng.random((6, 8)) < 0.7
     allowed[5] = False
     method = make("imcl", alpha=say[0], alpha_features=say[1], atoms=atoms, threshold=threshold)
-    views = (tuple(map(torch.tensor, each)) for each in (targets, entries))
-    chosen, weights = method.similar(*views, torch.tensor(allowed))
+    (labels, t), (entry_labels, e) = (map(torch.tensor, each) for each in (targets, entries))
+    products = Products(t @ e.T, e @ e.T, t.norm(dim=1, keepdim=True))
+    chosen, weights = method.similar(labels, entry_labels, products, torch.tensor(allowed))
     assert chosen.shape == weights.shape == (6, min(atoms, 8))
     for i in range(6):
         wanted = slow.pursuit([t[i] for t in targets], entries, allowed[i], say, atoms, threshold)
