@@ -5,6 +5,7 @@
     python benchmarks/neighbours.py --quick --json  # within 50 seconds; the last line is JSON
     python benchmarks/neighbours.py --one lists --images 9000000 --queries 200000 --threads 2 \
         --folder DIR                                # in lists alone, of a file of 9.2 GB
+    python benchmarks/neighbours.py --one pretended # a GPU's search, without a GPU
 
 Measured is `nearest`, the search behind `Neighbours.build`: the 10 nearest others of every row, by
 exact distances of faiss's candidates. faiss alone gets the same float32 rows of unit length and
@@ -16,6 +17,10 @@ in fp16; of a search in lists without the pages of that file, which the system m
 Its features lie in clusters of about 300 rows that vary in 24 directions and, less, in all others;
 its time is divided into what comes before the search and the search itself, of as many rows as
 --queries says. With SIMKIT_DATA real features are searched as well.
+
+The search of a GPU is pretended by faiss's on the CPU, whose squared distances get errors of up to
+four roundings of float32 before the nearest are chosen. Counted are the rows that the float32 bound
+leaves undecided, and the seconds without that search: of exact distances and of further searches.
 """
 
 from __future__ import annotations
@@ -56,8 +61,10 @@ K = 10
 SIZES = {"5k x 512": (5_000, 512), "5k x 2,048": (5_000, 2_048)}
 MORE = {"20k x 512": (20_000, 512), "20k x 2,048": (20_000, 2_048)}
 EXACT, LISTS = (20_000, 256), 200_000  # searched for their memory
-WIDTH = 512  # of the search in lists
+WIDTH = 512  # of the search in lists and of a pretended GPU
 ASKED = 1_000  # rows of them whose neighbours are searched exactly as well
+ALIKE = 8_000  # rows of one domain, searched by a pretended GPU
+ERROR = 2.0**-22  # of its squared distances
 BAR = 0.95
 FLOAT32 = 1e-4  # how far distances of what faiss found may be off: its products are rounded
 
@@ -200,6 +207,80 @@ def in_lists(n: int, queries: int, folder: str | None) -> dict[str, Any]:
     return row | {"search wall": took[-1][1], "case": f"in lists, {n:,} x {WIDTH} from a file"}
 
 
+class PretendedGpu:
+    """faiss with one GPU, which searches as the CPU does, with errors of its own."""
+
+    def __init__(self) -> None:
+        self.seconds, self._rng = 0.0, np.random.default_rng(3)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(faiss, name)
+
+    def get_num_gpus(self) -> int:
+        return 1
+
+    def StandardGpuResources(self) -> None:
+        return None
+
+    def index_cpu_to_gpu_multiple_py(self, resources: Any, index: Any) -> Any:
+        self.add, self._index = index.add, index
+        return self
+
+    def search(self, rows: NDArray[np.float32], count: int) -> tuple[Any, Any]:
+        start = time.process_time()
+        squared, place = self._index.search(rows, 2 * count)
+        squared += self._rng.uniform(-ERROR, ERROR, squared.shape).astype(np.float32)
+        order = np.argsort(squared, axis=1)[:, :count]
+        self.seconds += time.process_time() - start
+        return np.take_along_axis(squared, order, 1), np.take_along_axis(place, order, 1)
+
+
+def pretended(n: int) -> bool:
+    """A table of searches with and without the pretended GPU; whether both find the same."""
+    rng, width = np.random.default_rng(0), WIDTH
+    centre = rng.standard_normal(width)
+    centre /= np.linalg.norm(centre)
+    few = rng.standard_normal((n, 16)) @ rng.standard_normal((16, width)) / np.sqrt(16 * width)
+    cases = {
+        "one centre, deviation 0.001": centre + 1e-3 * rng.standard_normal((n, width)),
+        "one centre, 16 directions": centre + 0.3 * few,
+        "random": rng.standard_normal((n, width)),
+    }
+    candidates, imported, lines, equal = neighbours._candidates, imported_faiss, [], True
+
+    for case, drawn in cases.items():
+        rows = (drawn / np.linalg.norm(drawn, axis=1, keepdims=True)).astype(np.float32)
+        plain, wanted = measuring.timed(nearest, rows, K, device="cpu")
+        asked, gpu = dict[int, int](), PretendedGpu()
+
+        def watched(search: Any, of: Any, queries: Any, count: int, asked: Any = asked) -> Any:
+            asked[count] = asked.get(count, 0) + len(queries)
+            return candidates(search, of, queries, count)
+
+        try:
+            neighbours._candidates = watched
+            neighbours.imported_faiss = lambda gpu=gpu: gpu  # type: ignore[misc]
+            took, found = measuring.timed(nearest, rows, K, device="cuda")
+        finally:
+            neighbours._candidates, neighbours.imported_faiss = candidates, imported
+        equal &= all(np.array_equal(*pair) for pair in zip(found, wanted, strict=True))
+        _, *again = (f"{count:,}: {part / n:.1%}" for count, part in asked.items())
+        text = "; ".join(again) or "none"
+        lines.append([f"{case}, {n:,} x {width}", f"{plain:.2f}", f"{took:.2f}"])
+        lines[-1] += [f"{gpu.seconds:.2f}", f"{took - gpu.seconds:.2f}", text]
+    heads = (
+        "case",
+        "CPU, s",
+        "pretended, s",
+        "its search",
+        "the rest",
+        "searched again, by candidates",
+    )
+    measuring.table(heads, lines)
+    print(f"the same neighbours: {equal}")
+    return equal
+
+
 def architectures() -> str:
     """What the libraries multiply with, as threadpoolctl tells."""
     found = [one for one in threadpool_info() if one["user_api"] == "blas"]
@@ -228,8 +309,10 @@ def main() -> None:
     parser.add_argument("--size", choices=("small", "large"), default="small")
     parser.add_argument("--quick", action="store_true", help="5,000 rows and the real features")
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
-    parser.add_argument("--one", choices=("exact", "lists"), help="this search alone")
-    parser.add_argument("--images", type=int, default=LISTS, help="of the search in lists")
+    parser.add_argument("--one", choices=("exact", "lists", "pretended"), help="alone")
+    parser.add_argument(
+        "--images", type=int, help=f"in lists [{LISTS:,}]; by a pretended GPU [{ALIKE:,}]"
+    )
     parser.add_argument("--queries", type=int, help="of them, which ask [default: all]")
     parser.add_argument("--threads", type=int, default=1, help="of the search in lists")
     parser.add_argument("--folder", help="where its file is written for a while")
@@ -237,8 +320,12 @@ def main() -> None:
     torch.set_num_threads(given.threads)
     faiss.omp_set_num_threads(given.threads)
     if given.one == "lists":
-        print(json.dumps(in_lists(given.images, given.queries or given.images, given.folder)))
+        n = given.images or LISTS
+        print(json.dumps(in_lists(n, given.queries or n, given.folder)))
         return
+    if given.one == "pretended":
+        equal = pretended(given.images or ALIKE)
+        measuring.finish("neighbours", as_json=given.json, equal=equal, ratios={}, sizes={})
     if given.one:
         print(json.dumps(one_alone()))
         return
