@@ -15,6 +15,10 @@ from simkit.errors import BadInput
 T = TypeVar("T")
 Precision = Literal["fp32", "tf32", "bf16"]
 _MARGIN = 0.9  # of the spare memory may be filled; the rest is for fragments
+# Processes that train heads on one GPU, at most, and bytes of it for each. A step of heads sends
+# more than a thousand small operations, and eight processes send as fast as a GPU computes them
+# (benchmarks/grid_gpu.py).
+_TOGETHER, _EACH = 8, 4 << 30
 
 
 def device_of(name: str | torch.device, *, needed: bool = True, mps: bool = False) -> torch.device:
@@ -143,6 +147,11 @@ class Batches:
             f"on with {self.size:,}",
             stacklevel=4,
         )
+
+
+def heads_together(device: torch.device) -> int:
+    """Number of processes that share a GPU to train heads."""
+    return int(max(1, min(_TOGETHER, torch.cuda.mem_get_info(device)[1] // _EACH)))
 
 
 def room_for(size: int, device: torch.device) -> bool:

@@ -31,7 +31,7 @@ from simkit.annotate.simulate import how_many
 from simkit.cache import cache_folder
 from simkit.data.leaks import open_checked
 from simkit.embed.decoding import FIT
-from simkit.embed.devices import device_of
+from simkit.embed.devices import device_of, heads_together
 from simkit.errors import BadInput
 from simkit.files import toml_lines
 from simkit.history import versions
@@ -369,8 +369,8 @@ def compare(
         An executor of concurrent.futures whose workers see the same files; by default local
         processes.
     workers
-        Number of processes: by default one for each core, or for each GPU where backbones are
-        trained; 1 trains in this process.
+        Number of processes: by default one for each core; on GPUs one for each GPU where backbones
+        are trained, and up to eight where heads are; 1 trains in this process.
     part
         The share of the jobs to run, such as "3/16" for the third of sixteen; the part that
         finishes last writes the tables. Every part needs the whole sweep, so each also runs jobs
@@ -492,9 +492,7 @@ class _Work:
         self.left_out = [left_out(self.data, split) for split in source_of(grid).splits[1:]][-1]
         job_store.check_codes(self.results, accept)
         self.placed = self._placed(workers, part)
-        on_gpus = grid.pictures is not None or self.placed.device == "cuda"
-        by_gpu = len(gpus()) if on_gpus and not workers.executor else 0
-        self.workers = dataclasses.replace(workers, count=workers.count or by_gpu or None)
+        self.workers = dataclasses.replace(workers, count=workers.count or self._on_gpus(workers))
         self.jobs, self.sweep = jobs(self.placed, self.data), sweep(self.placed, self.data)
         self.about = {
             "classes": self.data.data.classes,
@@ -518,6 +516,16 @@ class _Work:
         self.draws_shown = 0
         alone = self.part is None and not (folder / "table.parquet").exists()
         self.next_preview = time.monotonic() + EVERY if alone else math.inf
+
+    def _on_gpus(self, workers: Workers) -> int | None:
+        """Number of local processes by the GPUs that they use, if any; None: one for each core."""
+        if workers.executor is not None or not (count := len(gpus())):
+            return None
+        if self.grid.pictures is not None:
+            return count
+        if self.placed.device != "cuda":
+            return None
+        return min(count * heads_together(device_of("cuda")), usable_cores())
 
     def _placed(self, workers: Workers, part: str | None) -> Grid:
         """The grid with the device on which its heads are trained.

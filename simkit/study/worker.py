@@ -27,7 +27,7 @@ from simkit.annotate.budget import Affordable, Ladder, amount_for
 from simkit.annotate.prices import Cost, cost
 from simkit.annotate.simulate import how_many, simulate
 from simkit.data.dataset import read_spec
-from simkit.embed.devices import device_of, spare_memory
+from simkit.embed.devices import device_of, heads_together, spare_memory
 from simkit.errors import BadInput
 from simkit.history import content_id, versions
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
@@ -356,7 +356,8 @@ class Repetition:
             return
         images, most = self.data.truth("test").shape[0], self.job.grid.memory * 1e9
         if self.job.grid.device == "cuda":
-            most = max(most, spare_memory(device_of("cuda")))
+            place = device_of("cuda")
+            most = max(most, spare_memory(place) / heads_together(place))
         groups: dict[Hashable, list[_Run]] = {}
         for run in runs:
             # The same features, images and validation labels.

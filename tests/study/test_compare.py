@@ -138,6 +138,11 @@ def test_heads_are_trained_on_a_gpu_where_that_is_worth_it(small, tmp_path, undr
         planned = estimate(grid, out=tmp_path / "gpu", workers=1)
         assert planned.device == "cuda" and "trained on the GPU" in planned.text()
         assert planned.finished == 0
+        # Eight processes keep a GPU busy; a small one has memory for fewer.
+        monkeypatch.setattr(module, "usable_cores", lambda: 16)
+        assert estimate(grid, out=tmp_path / "gpu").workers == 8
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (7 << 30, 8 << 30))
+        assert estimate(grid, out=tmp_path / "gpu").workers == 2
         there = compare(grid, out=tmp_path / "gpu", workers=1)
         assert estimate(grid, out=tmp_path / "gpu", workers=1).finished == planned.jobs
     for one, other in ((here.table, there.table), (here.reference, there.reference)):
