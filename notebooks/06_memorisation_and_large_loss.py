@@ -370,14 +370,14 @@ print("LL-Ct by the share of the images, in points; the gap is to AN")
 print((100 * gains).round(1).to_string())
 
 # %% [markdown]
-# **One label of every image is worth more than all labels of a tenth**, for every method. LL-Ct is worth the most,
-# but with a tenth of the images it is significantly behind AN (9 points ahead in the paper), possibly because a
-# head then sees few batches. [Chapter 05](05_planning_a_budget.ipynb) adds prices.
+# **One label of every image is worth more than all labels of a tenth**, for every method. LL-Ct and LL-R are worth the
+# most, but with a tenth of the images LL-Ct is significantly behind AN (9 points ahead in the paper), possibly because
+# a head then sees few batches. [Chapter 05](05_planning_a_budget.ipynb) adds prices.
 
 # %% tags=["remove-input"]
 at_once = points_of["mean"].xs(1.0, level="share")
 assert quick or at_once[weak["methods"]].min() > tenth + 0.05
-assert quick or at_once["ll-ct"] == at_once[weak["methods"]].max()
+assert quick or set(at_once[weak["methods"]].nlargest(2).index) == {"ll-ct", "ll-r"}
 assert quick or 7 < points_of.loc[("ll-ct", 1.0), "fewer"] < 16
 assert quick or (gains.gap_high[0.1] < 0 and (gains.gap_low.loc[0.4:] > 0).all())
 
