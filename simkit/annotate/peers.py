@@ -12,7 +12,6 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtrc
-from scipy.stats import hypergeom
 
 from simkit.annotate.annotators import Ints
 from simkit.annotate.votes import NO, YES, Votes
@@ -226,6 +225,8 @@ def worse_of_pairs(votes: Votes, early: NDArray[np.bool_]) -> list[WorseWorker]:
 def worse_than_others(wrong: Ints, asked: Ints) -> NDArray[np.bool_]:
     """(R,) the workers who are wrong on questions with a known answer significantly more often than
     the others, by (R,) numbers of wrong answers and of all answers."""
+    from scipy.stats import hypergeom
+
     total, errors = asked.sum(), wrong.sum()
     tail = hypergeom.sf(wrong - 1, total, errors, asked)
     return np.asarray((tail <= OF_RULE / max(len(asked), 1)) & (wrong > 0))
@@ -270,6 +271,8 @@ def class_differences(yes: Ints, asked: Ints) -> list[tuple[int, int, int]]:
 def _more_yes(yes: Ints, asked: Ints) -> float:
     """The probability that the first of two workers says yes as often as this or more often, over
     all rounds, if in each round every yes is equally likely in each of the answers."""
+    from scipy.stats import hypergeom
+
     sums = np.ones(1)  # the distribution of the first one's number of yes
     for (k, other), (m, n) in zip(yes.T.tolist(), asked.T.tolist(), strict=True):
         sums = np.convolve(sums, hypergeom.pmf(np.arange(m + 1), m + n, k + other, m))

@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, logit
-from scipy.stats import poisson
 
 from simkit.annotate.schemes import MISSING
 from simkit.annotate.schemes.machine import sample_size
@@ -158,6 +157,8 @@ def expected_recall(scores: Floats, labels: Labels, per_image: float) -> tuple[f
 
     The number of proposals for an image is Poisson with mean `per_image`.
     """
+    from scipy.stats import poisson
+
     L = scores.shape[1]
     number = np.arange(L + 1)
     chance = np.append(poisson.pmf(number[:-1], per_image), poisson.sf(L - 1, per_image))

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, ClassVar
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from simkit.data.dataset import Dataset, Terms, register
@@ -63,6 +62,8 @@ class Cub:
 
     def open(self) -> Dataset:
         """Read labels; image files are decoded on use. Raises BadInput."""
+        import pandas as pd  # every command loads this module, and hardly any needs pandas
+
         place = inner(self.root, "the folder CUB_200_2011", "images.txt", "CUB_200_2011")
         numbers, files = _names(place / "images.txt", _IMAGES)
         path = place / "train_test_split.txt"
@@ -96,6 +97,8 @@ def _answers(
     place: Path, images: NDArray[np.int64], attributes: NDArray[np.int64], certain: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """(N, L) bool each: attributes marked as present, and answers that are certain enough."""
+    import pandas as pd
+
     path = place / "attributes" / "image_attribute_labels.txt"
     with reading(path, _LABELS) as file:
         check_memory(4 * len(images) * len(attributes), file, "the table of answers")

@@ -7,7 +7,6 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
@@ -158,6 +157,8 @@ def _splits(split: Column | None, files: Column) -> NDArray[np.str_]:
     """(N,) the split of each file; "train" without a split column."""
     if split is None:
         return np.full(len(files.texts), "train")
+    import pandas as pd  # every command loads this module, and hardly any needs pandas
+
     known = pd.Series(split.texts).str.lower().map(_SPLITS)
     if known.isna().any():
         raise split.refused(split.texts[int(known.isna().argmax())],
