@@ -215,11 +215,11 @@ class InteractiveLearning(Method):
                 own = _fitted(gram, wanted[..., None]) / features.lengths
                 explained = F.embedding_bag(
                     index.flatten(0, -2),
-                    alike / lengths,
+                    alike,
                     per_sample_weights=own.flatten(0, -2),
                     mode="sum",
                 )
-                correlations[1] = whole - explained.view(taken.shape)
+                correlations[1] = whole - explained.view(taken.shape).div_(lengths)
         return index, weights
 
 
