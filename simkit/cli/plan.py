@@ -125,11 +125,12 @@ def _write(made: Plan | PilotPlan, report: Path | None) -> list[Path]:
 
 def _warn_of_old_comparisons(folders: tuple[Path, ...]) -> None:
     """Warn of comparisons of a project whose labels have changed since then."""
-    from simkit.orders import project_state
     from simkit.planning.evidence import project_folder
 
     if (home := project_folder(*folders)) is None:
         return
+    from simkit.orders import project_state
+
     current = project_state.record(home)
     names = sorted(
         file.parent.name

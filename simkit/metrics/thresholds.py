@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from scipy.special import bdtrc, betainccinv, betaincinv  # scipy.stats takes a second to load
 
 from simkit.errors import BadInput, located
 from simkit.labels.coding import is_frame
@@ -38,12 +39,10 @@ def exact_interval(
 
     Source: Clopper and Pearson (Biometrika, 1934).
     """
-    from scipy.stats import beta  # its import takes a second, which other commands need not wait
-
     tail = (1 - level) / 2
     with np.errstate(invalid="ignore"):
-        low = beta.ppf(tail, share * number, (1 - share) * number + 1)
-        high = beta.isf(tail, share * number + 1, (1 - share) * number)
+        low = betaincinv(share * number, (1 - share) * number + 1, tail)
+        high = betainccinv(share * number + 1, (1 - share) * number, tail)
     low, high = np.where(share == 0, 0, low), np.where(share == 1, 1, high)
     return np.where(number > 0, low, np.nan), np.where(number > 0, high, np.nan)
 
@@ -93,8 +92,6 @@ def fewest_images(precision: float) -> int:
 
 def _surely_reach(precision: float, ranks: Ranks) -> NDArray[np.bool_]:
     """(P,) whether each present image has the lowest score of a significant test."""
-    from scipy.stats import binom
-
     sure, order = np.zeros(len(ranks.hits), bool), np.arange(len(ranks.hits))
     tests = np.floor(np.log2(np.maximum(ranks.known / FEWEST, 0.5))) + 1
     part = np.zeros(len(ranks.known))  # of the errors, that the next test may make
@@ -104,7 +101,7 @@ def _surely_reach(precision: float, ranks: Ranks) -> NDArray[np.bool_]:
         hits = ranks.reduce(np.maximum, np.where(highest, ranks.hits, 0), 0)
         lowest = ranks.reduce(np.minimum, np.where(highest, order, len(order)), len(order))
         part += ERRS / np.maximum(tests, 1)
-        significant = (test < tests) & (binom.sf(hits - 1, number, precision) <= part)
+        significant = (test < tests) & (bdtrc(hits - 1, number, precision) <= part)
         part = np.where(significant, part, 0.0)
         sure[lowest[significant]] = True
     return sure

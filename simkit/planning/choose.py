@@ -15,12 +15,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
-from scipy.stats import binom, binomtest
+from scipy.special import bdtr, expit, logit
 
 from simkit import quantities
 from simkit.annotate.prices import Prices
 from simkit.errors import BadInput
+from simkit.metrics.thresholds import exact_interval
 from simkit.planning.answers import Answers, Lacking
 from simkit.planning.bill import BillLine, bill_of
 from simkit.planning.certainty import CENT, BetterTests, Certainty, TestOffer, certainties
@@ -760,7 +760,8 @@ class Backtest:
     @property
     def interval(self) -> tuple[float, float]:
         """95 % interval of the share of intervals that hold (Clopper and Pearson)."""
-        low, high = binomtest(self.hits, self.cells).proportion_ci(0.95)
+        cells = np.array(self.cells)
+        low, high = exact_interval(self.hits / cells, cells)
         return float(low), float(high)
 
 
@@ -815,7 +816,7 @@ def widening(measured: Array, low: Array, median: Array, high: Array) -> float:
 
 def _too_few(hits: int, tests: int) -> bool:
     """Whether fewer ranges hold than 90 % of them would by chance (one-sided p < 5 %)."""
-    return bool(binom.cdf(hits, tests, MEANT) < 0.05)
+    return bool(bdtr(hits, tests, MEANT) < 0.05)
 
 
 @dataclass(frozen=True)
