@@ -76,6 +76,10 @@ def test_rows_on_disk_have_the_same_medians(monkeypatch):
     present = csc_array(rng.random((700, 6)) < [0, 0.01, 0.1, 0.5, 0.9, 1])
     rows = UnitFeatures(FeatureInputs(values), np.arange(700), "these")
     wanted = LabelMedians.of(rows[:], present)
+    every = present.toarray().astype(bool)
+    for c in range(1, 6):  # few and many images, odd and even numbers of them
+        middle = np.median(rows[:][every[:, c]].astype(np.float64), axis=0)
+        assert wanted[c].tobytes() == middle.tobytes()
     for held, at_once in ((1 << 28, 1 << 23), (700 * 4, 1), (1, 3000)):
         monkeypatch.setattr(place, "_HELD", held)
         monkeypatch.setattr(place, "_VALUES", at_once)
