@@ -1,8 +1,9 @@
-"""The nearest neighbours of every image: faiss proposes candidates, float64 distances decide.
+"""The nearest neighbours of every image: float32 proposes candidates, float64 distances decide.
 
-float32 distances have a bounded error. If the candidates of a row leave its nearest neighbours
-undecided within that bound, the row is searched again with more candidates. The result is therefore
-bit-identical for all batches, threads and processors.
+float32 distances have a bounded error. Among a few thousand images, the candidates of a row are all
+that may be its nearest neighbours within that bound. Among more, faiss finds the candidates; if
+they leave the nearest neighbours undecided, the row is searched again with more. The result is
+therefore bit-identical for all batches, threads and processors.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ _PAIRS = 1 << 17  # features in pairs of rows, in float64: a megabyte, which fit
 _MOST = 2048  # candidates that faiss finds on a GPU
 _TRAIN = 40  # rows for each list in the training of its centre
 _LEAST = 39 * 16  # rows from which faiss learns codes of four bits without a warning
+_PRODUCTS = 1 << 25  # products of all rows in memory: 128 MB, of 5,792 rows
+_GROUPS = 64  # for each neighbour, so that two seldom lie in one
 _HELD = 1 << 30  # features in the index of an exact search on a CPU: 4 GB
 _CODES = 128  # four bits each: the code of a row
 _PROBES = 8  # lists searched at first
@@ -172,30 +175,71 @@ class Nearest(NamedTuple):
 def nearest(
     features: Rows, k: int, *, queries: Places | None = None, device: str = "auto"
 ) -> Nearest:
-    """The exact nearest other rows, by faiss's IndexFlatL2 and exact distances.
+    """The exact nearest other rows, by the products of all rows or by faiss, and exact distances.
 
     Parameters
     ----------
     features
-        (n, D) float32 rows of length one or zero. faiss holds 4 n D bytes of them, on every GPU or
-        in memory; more than 4 GB are read again for every 2^22 features of `queries`.
+        (n, D) float32 rows of length one or zero. Up to 5,792 need no faiss on a CPU, but 4 n^2
+        bytes. faiss holds 4 n D bytes of them, on every GPU or in memory; more than 4 GB are read
+        again for every 2^22 features of `queries`.
     k
         Number of neighbours, at most all n - 1 others.
     queries
         (q,) indices of the rows to search for; all by default.
     device
-        "cpu", "cuda" for all GPUs of faiss, or "auto" for them if torch and faiss have any.
+        "cpu", "cuda" for all GPUs of faiss, or "auto" for them if torch and faiss have any and the
+        rows are more than the CPU searches by products.
 
     Raises
     ------
     BadInput
-        If faiss is not installed.
+        If faiss is needed and not installed.
     """
-    n, width = features.shape
+    n = features.shape[0]
     k = max(0, min(k, n - 1))
     queries = np.arange(n) if queries is None else queries
     if k == 0 or not len(queries):
         return Nearest(*(np.zeros((len(queries), k), kind) for kind in (np.int64, float, float)))
+    if device != "cuda" and n * n <= _PRODUCTS:
+        found = _by_products(features, queries, k)
+    else:
+        found = _by_faiss(features, queries, k, device)
+    return _with_cosines(features, queries, *found)
+
+
+def _by_products(features: Rows, queries: Places, k: int) -> tuple[Places, Floats]:
+    """The k nearest rows of each query, and their distances, from the products of all rows."""
+    n, width = features.shape
+    step = max(1, BATCH // width)
+    held = np.concatenate([features[start : start + step] for start in range(0, n, step)])
+    # numpy takes half the time for the products of an array with itself.
+    asked = held if np.array_equal(queries, np.arange(n)) else held[queries]
+    # |x - y|^2 is least where x y - |y|^2 / 2 is greatest; the bound is of its error in float32.
+    near = asked @ held.T
+    near -= (_squares(held) / 2).astype(np.float32)
+    near[np.arange(len(queries)), queries] = -np.inf
+    rounding = (1.01 * width + 8) * 2.0**-24
+    place, distance = np.empty((len(queries), k), np.int64), np.empty((len(queries), k))
+    step = max(1, BATCH // n)
+    for start in range(0, len(queries), step):
+        block = slice(start, start + step)
+        some = near[block]
+        while some.shape[1] > _GROUPS * k:  # the greatest of disjoint groups: k rows reach the k-th
+            half = some.shape[1] // 2
+            some = np.maximum(some[:, :half], some[:, half : 2 * half])
+        reached = np.partition(some, -k, axis=1)[:, [-k]]
+        row, column = np.divmod(np.flatnonzero(near[block] >= reached - 2 * rounding), n)
+        counts = np.bincount(row)
+        among = np.full((len(counts), counts.max()), -1)
+        among[np.arange(counts.max()) < counts[:, None]] = column
+        place[block], distance[block] = _ranked(held, queries[block], among, k)
+    return place, distance
+
+
+def _by_faiss(features: Rows, queries: Places, k: int, device: str) -> tuple[Places, Floats]:
+    """The k nearest rows of each query, and their distances, from faiss's IndexFlatL2."""
+    n, width = features.shape
     search = _ExactSearch(features, device)
     # |x - y|^2 = |x|^2 + |y|^2 - 2 x y: four float32 sums of squares up to one. faiss multiplies in
     # float32 on GPUs too, without TF32.
@@ -218,7 +262,7 @@ def nearest(
         undecided = np.concatenate(left)
         search.leave_gpus()  # few rows with many candidates are faster on a CPU
         candidates = min(_TIMES * candidates, n - 1)
-    return _with_cosines(features, queries, place, distance)
+    return place, distance
 
 
 def nearest_in_lists(
@@ -301,7 +345,10 @@ def _ranked(features: Rows, rows: Places, place: Places, k: int) -> tuple[Places
     """
     distance = np.full(place.shape, np.inf)
     row, column = np.nonzero(place >= 0)
-    distance[row, column] = distances(features, rows[row], place[row, column])
+    # Many are each other's candidates; their distance is computed once.
+    pair = np.sort([rows[row], place[row, column]], axis=0)
+    once, which = np.unique(pair[0] * features.shape[0] + pair[1], return_inverse=True)
+    distance[row, column] = distances(features, *np.divmod(once, features.shape[0]))[which]
     order = np.lexsort((place, distance), axis=-1)[:, :k]
     return np.take_along_axis(place, order, 1), np.take_along_axis(distance, order, 1)
 
@@ -312,8 +359,7 @@ def distances(features: Rows, first: Places, second: Places) -> Floats:
     step = max(1, _PAIRS // features.shape[1])
     for start in range(0, len(first), step):
         block = slice(start, start + step)
-        gap = features[second[block]].astype(np.float64)
-        gap -= features[first[block]].astype(np.float64)
+        gap = np.subtract(features[second[block]], features[first[block]], dtype=np.float64)
         np.multiply(gap, gap, out=gap)
         distance[block] = gap.sum(1)
     return np.sqrt(distance)
@@ -321,11 +367,7 @@ def distances(features: Rows, first: Places, second: Places) -> Floats:
 
 def _with_cosines(features: Rows, rows: Places, place: Places, distance: Floats) -> Nearest:
     """The neighbours with one minus their cosine, from x y = (|x|^2 + |y|^2 - |x - y|^2) / 2."""
-    n, width = features.shape
-    squares, step = np.empty(n), max(1, _PAIRS // width)
-    for start in range(0, n, step):
-        block = features[start : start + step].astype(np.float64)
-        squares[start : start + len(block)] = np.multiply(block, block, out=block).sum(1)
+    squares = _squares(features)
     cosine, step = np.empty_like(distance), max(1, BATCH // distance.shape[1])
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
@@ -334,6 +376,16 @@ def _with_cosines(features: Rows, rows: Places, place: Places, distance: Floats)
         product = (square + others - distance[part] ** 2) / 2
         cosine[part] = np.maximum(1 - product / np.where(lengths > 0, lengths, 1.0), 0.0)
     return Nearest(place, distance, cosine)
+
+
+def _squares(features: Rows) -> Floats:
+    """Squared lengths (n,) of rows."""
+    n, width = features.shape
+    squares, step = np.empty(n), max(1, _PAIRS // width)
+    for start in range(0, n, step):
+        block = features[start : start + step].astype(np.float64)
+        squares[start : start + len(block)] = np.multiply(block, block, out=block).sum(1)
+    return squares
 
 
 def _in_lists(index: Any, features: Rows, k: int, queries: Places) -> Nearest:

@@ -138,11 +138,13 @@ def plainly(F, k):
     return order, np.take_along_axis(distance, order, 1)
 
 
+@pytest.mark.parametrize("products", [1 << 25, 0], ids=["products", "faiss"])
 @pytest.mark.parametrize("kind", ["wide", "close", "few places", "one place", "zeros"])
 @pytest.mark.parametrize("k", [1, 10, 120, 149])
-def test_no_neighbour_is_missed_and_batches_change_nothing(kind, k, monkeypatch):
+def test_no_neighbour_is_missed_and_batches_change_nothing(kind, k, products, monkeypatch):
     F = clouds(np.random.default_rng(3), kind)
     order, away = plainly(F, k)
+    monkeypatch.setattr(place, "_PRODUCTS", products)
     for batch in (1 << 22, 64 * 7, 1):
         monkeypatch.setattr(place, "BATCH", batch)
         index, distance, _ = nearest(F, k)
@@ -156,6 +158,7 @@ def test_features_beyond_memory_are_read_again_and_give_the_same(kind, monkeypat
     queries = np.array([149, 3, 3, 77, 0, 20, 21])
     assert equal([part[queries] for part in held], nearest(F, 9, queries=queries))
     assert nearest(F, 9, queries=queries[:0]).place.shape == (0, 9)
+    monkeypatch.setattr(place, "_PRODUCTS", 0)
     monkeypatch.setattr(place, "_HELD", 64 * 100)
     for batch in (1 << 22, 64 * 7):
         monkeypatch.setattr(place, "BATCH", batch)
@@ -170,6 +173,8 @@ def test_rows_on_disk_and_threads_give_the_same(monkeypatch):
     torch.set_num_threads(2)
     try:
         monkeypatch.setattr(place, "BATCH", 1)
+        assert equal(held, nearest(rows, 5))
+        monkeypatch.setattr(place, "_PRODUCTS", 0)
         assert equal(held, nearest(rows, 5))
     finally:
         torch.set_num_threads(before)
