@@ -8,15 +8,16 @@
     python benchmarks/neighbours.py --one pretended # a GPU's search, without a GPU
 
 Measured is `nearest`, the search behind `Neighbours.build`: the 10 nearest others of every row, by
-exact distances of faiss's candidates. faiss alone gets the same float32 rows of unit length and
-searches 11 products, the row itself among them. Both run on one thread, take turns, and are
-measured in seconds of processor time; GFLOP/s are those of all products. What they find is compared
-by exact distances: of two rows at the same distance, to float32, either may come first with faiss
-alone. MB is what a search takes above what its process held before, of features that lie in a file
-in fp16; of a search in lists without the pages of that file, which the system may drop at any time.
-Its features lie in clusters of about 300 rows that vary in 24 directions and, less, in all others;
-its time is divided into what comes before the search and the search itself, of as many rows as
---queries says. With SIMKIT_DATA real features are searched as well.
+exact distances of candidates, which faiss finds among more than 5,792 rows. faiss alone gets the
+same float32 rows of unit length and searches 11 products, the row itself among them. Both run on
+one thread, take turns, and are measured in seconds of processor time; GFLOP/s are those of all
+products. What they find is compared by exact distances: of two rows at the same distance, to
+float32, either may come first with faiss alone. MB is what a search takes above what its process
+held before, of features that lie in a file in fp16; of a search in lists without the pages of that
+file, which the system may drop at any time. Its features lie in clusters of about 300 rows that
+vary in 24 directions and, less, in all others; its time is divided into what comes before the
+search and the search itself, of as many rows as --queries says. With SIMKIT_DATA real features are
+searched as well.
 
 The search of a GPU is pretended by faiss's on the CPU, whose squared distances get errors of up to
 four roundings of float32 before the nearest are chosen. Counted are the rows that the float32 bound
