@@ -29,7 +29,8 @@
 # Most methods treat each unknown label separately. **Soft exposure** uses the known labels of *similar
 # images* and of *similar classes in the same image* to assign a **temperature** to each unknown label. Its
 # sign means "rather present" (a soft positive) or "rather absent" (a soft negative); the larger its size,
-# the less the label counts. "The paper" is *Soft Exposure*, a submission, with its rebuttal.
+# the less the label counts. "The paper" is Kundu and Tighe, *Exploiting weakly supervised visual patterns to
+# learn from partial annotations*, NeurIPS 2020.
 
 # %%
 # %matplotlib inline

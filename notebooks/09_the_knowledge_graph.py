@@ -49,7 +49,7 @@ draw("hierarchy")(tree.table(), heading="The classes of scenes: 52, of which 41 
 # ## Down the tree
 #
 # An annotator names one class of the image. Its ancestors (the path) are then present too; classes below it stay
-# unknown. The paper (*Soft Exposure*, a submission) does not say which other labels are known, so we try three
+# unknown. The paper (Kundu and Tighe, NeurIPS 2020) does not say which other labels are known, so we try three
 # readings: none (`path-only`); siblings and top classes are asked, and a "no" excludes a whole branch (`verify`); all
 # (`truth`).
 

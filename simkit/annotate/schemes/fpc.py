@@ -32,7 +32,7 @@ class FixedPerClass(Searching):
     name: ClassVar[str] = "fpc"
     title: ClassVar[str] = "FPC"
     gist: ClassVar[str] = "a fixed number of images per class"
-    source: ClassVar[str] = "Ben-Baruch et al., CVPR 2022, section 4.1"
+    source: ClassVar[str] = "Ben-Baruch et al., CVPR 2022, section 5.1"
     amount: ClassVar[str | None] = "per_class"
     caution: ClassVar[str] = (
         "As far as there are so many, classes have the same number of labels whatever their "

@@ -25,7 +25,9 @@ class FractionOfPositives(Scheme):
     name: ClassVar[str] = "fraction-of-positives"
     title: ClassVar[str] = "Fraction of positives"
     gist: ClassVar[str] = "some of the present classes"
-    source: ClassVar[str] = "Soft Exposure, section 4.1.1; ratio 0: Verelst et al., WACV 2023"
+    source: ClassVar[str] = (
+        "Kundu & Tighe, NeurIPS 2020, section 4.1.1; ratio 0: Verelst et al., WACV 2023"
+    )
     amount: ClassVar[str | None] = "keep"
     caution: ClassVar[str] = (
         "Present labels are an even sample of what is there and absent ones of what is not, but "

@@ -24,7 +24,7 @@ class KnowledgeGraph(Scheme):
     name: ClassVar[str] = "knowledge-graph"
     title: ClassVar[str] = "Knowledge graph"
     gist: ClassVar[str] = "questions down a class tree"
-    source: ClassVar[str] = "Soft Exposure, section 4.1.2"
+    source: ClassVar[str] = "Kundu & Tighe, NeurIPS 2020, section 4.1.2"
     amount: ClassVar[str | None] = None
     caution: ClassVar[str] = (
         "What stands below the named class is unknown although some of it may be there. Classes "

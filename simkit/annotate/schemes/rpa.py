@@ -24,7 +24,7 @@ class RandomPerAnnotation(Scheme):
     name: ClassVar[str] = "rpa"
     title: ClassVar[str] = "RPA"
     gist: ClassVar[str] = "random classes of each image"
-    source: ClassVar[str] = "Ben-Baruch et al., CVPR 2022, section 4.1; its p is 1 - keep"
+    source: ClassVar[str] = "Ben-Baruch et al., CVPR 2022, section 5.1; its p is 1 - keep"
     amount: ClassVar[str | None] = "keep"
     by_image: ClassVar[bool] = True
     even: ClassVar[bool] = True

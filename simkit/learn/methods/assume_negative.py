@@ -71,7 +71,7 @@ class FullExposure(AssumedNegatives):
     gist: ClassVar[str] = "unknown = absent, present count more"
     look: ClassVar = ("#0A3A6B", "p")
     alternative: ClassVar = {"pos_weight": 2.0}
-    source: ClassVar[str] = "Soft Exposure, baseline Full Exposure"
+    source: ClassVar[str] = "Kundu & Tighe NeurIPS 2020, baseline Full Exposure"
 
 
 @register
@@ -166,7 +166,7 @@ class ConstantTemperature(Method):
     family: ClassVar[str] = "weights and smoothing"
     look: ClassVar = ("#4A1870", "H")
     alternative: ClassVar = {"temperature": -1.0}
-    source: ClassVar[str] = "Soft Exposure, baseline LS"
+    source: ClassVar[str] = "Kundu & Tighe NeurIPS 2020, baseline LS"
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         x = out.logits

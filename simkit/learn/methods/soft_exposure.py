@@ -3,8 +3,8 @@
 For an unknown label, d+ is the distance to the closest present label and d- that to the closest
 absent label: of another class in the same image (distances of label medians), or of the same class
 in a neighbouring image. All shapes follow from the arguments' shapes and not from values, so that
-nothing waits for the device. Source: Soft Exposure, section 3, eq. 3 to 8. No code was published;
-choices that the paper leaves open are settings.
+nothing waits for the device. Source: Kundu & Tighe, NeurIPS 2020, eq. 3 to 8. No code was
+published; choices that the paper leaves open are settings.
 """
 
 from __future__ import annotations
@@ -400,7 +400,7 @@ class SoftExposure(Exposure):
     title: ClassVar[str] = "SE"
     gist: ClassVar[str] = "nearest known labels"
     look: ClassVar = ("#EB4A5B", "P")
-    source: ClassVar[str] = "Soft Exposure, eq. 3-8"
+    source: ClassVar[str] = "Kundu & Tighe NeurIPS 2020, eq. 3-8"
     aids: ClassVar[tuple[type, ...]] = (Neighbours, LabelMedians)
 
     def distances(self, labels: Tensor | None, images: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -425,7 +425,7 @@ class SoftExposureByLabels(Exposure):
     title: ClassVar[str] = "SE-L"
     gist: ClassVar[str] = "nearest known classes"
     look: ClassVar = ("#7C0022", "X")
-    source: ClassVar[str] = "Soft Exposure, eq. 3, 4, 8"
+    source: ClassVar[str] = "Kundu & Tighe NeurIPS 2020, eq. 3, 4, 8"
     aids: ClassVar[tuple[type, ...]] = (LabelMedians,)
 
     def distances(self, labels: Tensor | None, images: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -451,7 +451,7 @@ class SoftExposureByImages(Exposure):
     title: ClassVar[str] = "SE-I"
     gist: ClassVar[str] = "nearest images"
     look: ClassVar = ("#FDA298", "v")
-    source: ClassVar[str] = "Soft Exposure, eq. 3, 5, 8"
+    source: ClassVar[str] = "Kundu & Tighe NeurIPS 2020, eq. 3, 5, 8"
     aids: ClassVar[tuple[type, ...]] = (Neighbours,)
 
     def distances(self, labels: Tensor | None, images: Tensor | None) -> tuple[Tensor, Tensor]:
