@@ -304,7 +304,7 @@ for base, others in pairs.items():
 # %% [markdown]
 # Over AN, ignoring likely labels gains 1.0 (FPC), 3.7 (proposals) and 3.8 (federated); P-ASL alone loses 1.4, 1.6 and 2.2. The chosen eta, 0.9 under
 # all three schemes, switches the prior off, so the prior adds nothing. Under FPC validation preferred 0.9 to 0.3 by
-# 77.4 to 77.3 in one draw, which rounding can turn round; on the test split 0.3 is better (1.9 over AN). The constant temperature is ahead of AN and
+# 77.4 to 77.3 in one draw, a difference whose sign depends on rounding; on the test split 0.3 is better (1.9 over AN). The constant temperature is ahead of AN and
 # of P-ASL under every scheme; in the paper it is 0.35 above Negative and below P-ASL. The soft prior is 1.7 ahead of
 # the likelihood alone under FPC, 0.6 behind under proposals and 2.8 behind under `federated`; in the paper it is 0.1
 # behind the threshold.
