@@ -243,14 +243,14 @@ class LatentNoise(Method):
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         x = wide(out.logits)
-        features = required(out.features, self, FEATURES).to(state.weight.dtype)[..., None, :, :]
-        r = (features @ state.weight.mT + state.bias[..., None, :]).to(x.dtype)
-        seen, unseen = r.unbind(-3)
-        visible, hidden = F.logsigmoid(x), F.logsigmoid(-x)
-        # Log-probabilities that every class is reported and that it is not, (..., b, L) each.
-        reported = torch.logaddexp(F.logsigmoid(seen) + visible, F.logsigmoid(unseen) + hidden)
-        left_out = torch.logaddexp(F.logsigmoid(-seen) + visible, F.logsigmoid(-unseen) + hidden)
-        values = -torch.where(batch.labels == PRESENT, reported, left_out)
+        features = required(out.features, self, FEATURES).to(state.weight.dtype)
+        # One product for all runs: a batched one copies the features for each of them.
+        r = F.linear(features, state.weight.flatten(0, -2), state.bias.flatten())
+        r = r.unflatten(-1, state.bias.shape).movedim(0, -2).to(x.dtype)
+        # The logits of what the label says, that a class is reported or that it is not.
+        said = torch.where((batch.labels == PRESENT)[..., None, :, :], r, -r)
+        seen, unseen = F.logsigmoid(said).unbind(-3)
+        values = -torch.logaddexp(seen + F.logsigmoid(x), unseen + F.logsigmoid(-x))
         if self.unknown == "ignore":
             values = values.masked_fill(batch.labels == UNKNOWN, 0.0)
         return reduce(values, "mean_all")
