@@ -65,7 +65,7 @@ EXACT, LISTS = (20_000, 256), 200_000  # searched for their memory
 WIDTH = 512  # of the search in lists and of a pretended GPU
 ASKED = 1_000  # rows of them whose neighbours are searched exactly as well
 ALIKE = 8_000  # rows of one domain, searched by a pretended GPU
-ERROR = 2.0**-22  # of its squared distances
+ERROR = 2.0**-22  # of its squared distances, as shares of the squared lengths of rows
 BAR = 0.95
 FLOAT32 = 1e-4  # how far distances of what faiss found may be off: its products are rounded
 
@@ -230,7 +230,9 @@ class PretendedGpu:
     def search(self, rows: NDArray[np.float32], count: int) -> tuple[Any, Any]:
         start = time.process_time()
         squared, place = self._index.search(rows, 2 * count)
-        squared += self._rng.uniform(-ERROR, ERROR, squared.shape).astype(np.float32)
+        # Roundings of the squared lengths that the search adds up.
+        most = ERROR * np.square(rows).sum(1, keepdims=True)
+        squared += (most * self._rng.uniform(-1, 1, squared.shape)).astype(np.float32)
         order = np.argsort(squared, axis=1)[:, :count]
         self.seconds += time.process_time() - start
         return np.take_along_axis(squared, order, 1), np.take_along_axis(place, order, 1)

@@ -211,15 +211,15 @@ def nearest(
 def _by_products(features: Rows, queries: Places, k: int) -> tuple[Places, Floats]:
     """The k nearest rows of each query, and their distances, from the products of all rows."""
     n, width = features.shape
-    step = max(1, BATCH // width)
-    held = np.concatenate([features[start : start + step] for start in range(0, n, step)])
+    held, centred = _read(features), _Centred(features)
+    around = _read(centred)
     # numpy takes half the time for the products of an array with itself.
-    asked = held if np.array_equal(queries, np.arange(n)) else held[queries]
+    asked = around if np.array_equal(queries, np.arange(n)) else around[queries]
     # |x - y|^2 is least where x y - |y|^2 / 2 is greatest; the bound is of its error in float32.
-    near = asked @ held.T
-    near -= (_squares(held) / 2).astype(np.float32)
+    near = asked @ around.T
+    near -= (_squares(around) / 2).astype(np.float32)
     near[np.arange(len(queries)), queries] = -np.inf
-    rounding = (1.01 * width + 8) * 2.0**-24
+    rounding = (1.01 * width + 16) * 2.0**-24 * centred.largest + _Centred.ERROR
     place, distance = np.empty((len(queries), k), np.int64), np.empty((len(queries), k))
     step = max(1, BATCH // n)
     for start in range(0, len(queries), step):
@@ -240,10 +240,11 @@ def _by_products(features: Rows, queries: Places, k: int) -> tuple[Places, Float
 def _by_faiss(features: Rows, queries: Places, k: int, device: str) -> tuple[Places, Floats]:
     """The k nearest rows of each query, and their distances, from faiss's IndexFlatL2."""
     n, width = features.shape
-    search = _ExactSearch(features, device)
-    # |x - y|^2 = |x|^2 + |y|^2 - 2 x y: four float32 sums of squares up to one. faiss multiplies in
-    # float32 on GPUs too, without TF32.
-    rounding = 4 * (width + 8) * 2.0**-24
+    centred = _Centred(features)
+    search = _ExactSearch(centred, device)
+    # |x - y|^2 = |x|^2 + |y|^2 - 2 x y: four float32 sums of squares up to the largest. faiss
+    # multiplies in float32 on GPUs too, without TF32.
+    rounding = 4 * (width + 16) * 2.0**-24 * centred.largest + _Centred.ERROR
     place = np.empty((len(queries), k), np.int64)
     distance = np.empty((len(queries), k))
     undecided, candidates = np.arange(len(queries)), min(k + _SPARE, n - 1)
@@ -252,7 +253,7 @@ def _by_faiss(features: Rows, queries: Places, k: int, device: str) -> tuple[Pla
         step = max(1, BATCH // max(width, candidates))
         for start in range(0, len(undecided), step):
             block = undecided[start : start + step]
-            squared, among = _candidates(search, features, queries[block], candidates)
+            squared, among = _candidates(search, centred, queries[block], candidates)
             far = squared[:, :-1] > squared[:, [k - 1]] + 2 * rounding  # certainly not among the k
             among = np.where(far, -1, among)
             place[block], distance[block] = _ranked(features, queries[block], among, k)
@@ -263,6 +264,37 @@ def _by_faiss(features: Rows, queries: Places, k: int, device: str) -> tuple[Pla
         search.leave_gpus()  # few rows with many candidates are faster on a CPU
         candidates = min(_TIMES * candidates, n - 1)
     return place, distance
+
+
+class _Centred:
+    """Rows less their mean: distances are the same, and their errors in float32 shrink with the
+    squared lengths of the rows. Features of one domain lie close together, far from zero.
+
+    largest: the largest of these squared lengths.
+    """
+
+    ERROR = 2.0**-48  # of squared distances of at most 4, by the subtraction in float64
+
+    def __init__(self, features: Rows) -> None:
+        self._features, self.shape = features, features.shape
+        total = sum(block.sum(0, dtype=np.float64) for block in _blocks(features))
+        self._mean = total / self.shape[0]
+        self.largest = max(float(_squares(block).max()) for block in _blocks(self))
+
+    def __getitem__(self, index: Any) -> NDArray[np.float32]:
+        return (self._features[index] - self._mean).astype(np.float32)
+
+
+def _blocks(rows: Rows | _Centred) -> Iterator[NDArray[np.float32]]:
+    """All rows, some at a time."""
+    n, width = rows.shape
+    step = max(1, BATCH // width)
+    return (rows[start : start + step] for start in range(0, n, step))
+
+
+def _read(rows: Rows | _Centred) -> NDArray[np.float32]:
+    """All rows in memory."""
+    return np.concatenate([*_blocks(rows)])
 
 
 def nearest_in_lists(
@@ -321,7 +353,7 @@ def nearest_in_lists(
 
 
 def _candidates(
-    search: Search, features: Rows, rows: Places, count: int
+    search: Search, features: _Centred | Rows, rows: Places, count: int
 ) -> tuple[NDArray[np.float32], Places]:
     """Squared distances (q, count + 1) and indices (q, count) of candidates; all other rows are at
     least as far as the last of the distances."""
@@ -410,7 +442,7 @@ def _in_lists(index: Any, features: Rows, k: int, queries: Places) -> Nearest:
 class _ExactSearch:
     """A search among all rows: by all GPUs if they have room for these, else by the CPU."""
 
-    def __init__(self, features: Rows, device: str) -> None:
+    def __init__(self, features: _Centred, device: str) -> None:
         self._faiss, self._features = imported_faiss(), features
         self._on_gpus: Search | None = None
         self._on_cpu: Search | None = None
@@ -452,20 +484,15 @@ class _ExactSearch:
         from faiss.contrib.exhaustive_search import knn_ground_truth
 
         def search(rows: NDArray[np.float32], count: int) -> tuple[NDArray[np.float32], Places]:
-            squared, place = knn_ground_truth(rows, self._blocks(), count, ngpu=0)
+            squared, place = knn_ground_truth(rows, _blocks(self._features), count, ngpu=0)
             return squared, place
 
         return search
 
     def _filled(self, index: Any) -> Search:
-        for block in self._blocks():
+        for block in _blocks(self._features):
             index.add(block)
         return index.search  # type: ignore[no-any-return]
-
-    def _blocks(self) -> Iterator[NDArray[np.float32]]:
-        n, width = self._features.shape
-        step = max(1, BATCH // width)
-        return (self._features[start : start + step] for start in range(0, n, step))
 
 
 @cache

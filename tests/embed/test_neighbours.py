@@ -254,6 +254,16 @@ def test_gpus_search_once_and_the_cpu_the_rest(monkeypatch, fails):
     assert nearest(rows, 499, device="cuda").place.shape == (500, 499)
 
 
+def test_features_of_one_domain_are_decided_by_the_first_search(monkeypatch):
+    """They lie close together and far from zero, where float32 around zero tells nothing."""
+    rng, gpu = np.random.default_rng(0), OneGpu(place.imported_faiss())
+    rows = unit(rng.standard_normal(64) + 1e-3 * rng.standard_normal((500, 64)))
+    wanted = nearest(rows, 10, device="cpu")
+    monkeypatch.setattr(place, "imported_faiss", lambda: gpu)
+    monkeypatch.setattr(place._ExactSearch, "_cpu_search", None)  # of undecided rows
+    assert equal(nearest(rows, 10, device="cuda"), wanted) and gpu.searched == [500]
+
+
 def test_faiss_that_fails_in_any_way_is_one_sentence(monkeypatch, tmp_path):
     (tmp_path / "faiss.py").write_text("raise AttributeError('no\\nsymbol')")
     monkeypatch.syspath_prepend(str(tmp_path))
