@@ -446,7 +446,8 @@ assert quick or (high["curriculum"] < 0 and high["latent-noise"] < -0.3)
 # | `top_k`, `gamma_neg` (Figs 9, 8) | 5 of 52; lowest, 0 | 200 of 9,600; 2 |
 # | CSL − IMCL (Table 3) | +0.3, not significant | +5 |
 #
-# The paper's claims about unknown labels hold. Its prior helps only with enough labels: at eta = 0.3 it gains 0.9 over
+# The paper's claims about unknown labels hold in part: CSL is behind Ignore under RPA and below AN with 1,000 labels per
+# class. Its prior helps only with enough labels: at eta = 0.3 it gains 0.9 over
 # the likelihood with 100 labels per class, and costs 4 to 13 with ten, under proposals and under `federated`. On
 # [photographs](../benchmarks/results/class_prior.md) the likelihood helps too, and Ignore is ahead of AN under FPC,
 # though not significantly at 10 and 500 labels per class. The latent noise model fails here: 16.2 mAP, with chance at

@@ -18,8 +18,8 @@
 # by only a tenth, because naming is expensive. Soft exposure (SE) adds weighted pseudo-labels, Ignore excludes
 # unknown labels. If all classes neither above nor below the named one are known, SE is 0.4 mAP above Ignore. If only
 # siblings are asked, SE is 6.9 below Ignore: three of four positive pseudo-labels (soft positives) are wrong, and
-# less weight for them helps. If a random share of all positives is known, SE is the best method from 30 to 70 %; its
-# lead over Ignore grows from 0.5 to 1.6.
+# less weight for them helps. If a random share of all positives is known, SE is the best of the paper's methods from
+# 30 to 70 %; its lead over Ignore grows from 0.5 to 1.6.
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); in full up to six minutes on one core,
 # with `SIMKIT_SIZE=quick` 15 seconds.
