@@ -5,11 +5,12 @@
 
 Heads are small, so a GPU waits for its operations: what decides is how many there are in a step,
 and how fast a process sends them. Counted are the operations of torch in one step of a stack, of
-every method alone and of all of them together, by the difference of trainings of two and of one
-epoch; views send nothing. Measured is the processor time of a step on a CPU with 8 features and 8
-images, where nothing but sending is left. From both follow the times of the grid of VOC animals
-(9 schemes, 2 budgets, 10 draws): the steps of its stacks, whose images are asked about in
-atlas/voc12-animals/table.parquet, times the time of a step. Nothing here was measured on a GPU.
+every method alone and of all of them together, by the difference of trainings of ten and of two
+epochs; views send nothing. Measured is the processor time of a step on a CPU with 8 features, where
+little but sending is left (imcl also searches its dictionary). From both follow the times of the
+grid of VOC animals (9 schemes, 2 budgets, 10 draws): the steps of its stacks, whose images are
+asked about in atlas/voc12-animals/table.parquet, times the time of a step. Nothing here was
+measured on a GPU.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from simkit.learn.optim import Settings
 from simkit.learn.side_info import prepare
 from simkit.learn.train import train_stack
 
-# Maps of views, scores and whole images are not for a head alone.
+# They need maps, scores or complete labels; cnn-rnn takes as long as all others together.
 ELSEWHERE = ("full", "boostlu", "cl", "scl", "vlpl", "aevlp", "cnn-rnn")
 COUNTED = ("en", "ep", "epr", "role")  # need the number of classes of an image
 CLASSES, BATCH, EPOCHS, DRAWS = 20, 64, 25, 10

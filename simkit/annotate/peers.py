@@ -225,7 +225,7 @@ def worse_of_pairs(votes: Votes, early: NDArray[np.bool_]) -> list[WorseWorker]:
 def worse_than_others(wrong: Ints, asked: Ints) -> NDArray[np.bool_]:
     """(R,) the workers who are wrong on questions with a known answer significantly more often than
     the others, by (R,) numbers of wrong answers and of all answers."""
-    from scipy.stats import hypergeom
+    from scipy.stats import hypergeom  # its import takes a second
 
     total, errors = asked.sum(), wrong.sum()
     tail = hypergeom.sf(wrong - 1, total, errors, asked)

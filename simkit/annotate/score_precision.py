@@ -157,7 +157,7 @@ def expected_recall(scores: Floats, labels: Labels, per_image: float) -> tuple[f
 
     The number of proposals for an image is Poisson with mean `per_image`.
     """
-    from scipy.stats import poisson
+    from scipy.stats import poisson  # its import takes a second
 
     L = scores.shape[1]
     number = np.arange(L + 1)
