@@ -136,15 +136,15 @@ for name, each in moved.items():
 
 # %% tags=["remove-input"]
 assert quick or all(interval(gap).high < -1 for gap in moved[low].values())
-assert quick or all(interval(e[">=6"] - e["2"]).low < 0 < interval(e[">=6"] - e["2"]).high for e in moved.values())
+assert quick or (moved[low][">=6"] - moved[low]["2"]).mean() < 0 < (moved[high][">=6"] - moved[high]["2"]).mean()
 assert quick or choice.gap_high[[*tried[:3], tried[6]]].max() < 0
-assert quick or not choice.significant[[*tried[4:6], tried[7]]].any()
+assert quick or (0 < choice.gap[[*tried[4:6]]]).all() and choice.gap[[*tried[4:6], tried[7]]].abs().max() < 0.0075
 
 # %% [markdown]
-# A K of 2 costs three to five points for all groups of images; above the true K no difference is significant. The
+# A K of 2 costs three to five points for all groups of images; above the true K, EN gains half a point at most. The
 # paper's best K is just below the true one; a small K suits images of few classes, a large K those of many (Fig. 5d).
-# The differences here have the same signs, but are not significant over 6 draws (random repetitions). A mu of 0 costs
-# 1.6 points; 0.4 does not differ significantly from the paper's 0.8.
+# The differences here have the same signs; 6 draws (random repetitions) leave their size open. A mu of 0 costs about
+# 1.5 points; 0.4 is within half a point of the paper's 0.8.
 #
 # ## From pixels, through crops
 #
