@@ -43,9 +43,9 @@ from simkit.study.compare import compare as compare
 from simkit.study.evaluation import evaluate as evaluate
 from simkit.study.grid import Grid as Grid
 from simkit.study.grid import Pictures as Pictures
-from simkit.study.grid import Tuning as Tuning
 from simkit.study.grid import demo_grid as demo_grid
 from simkit.study.sources import ImageTransform as ImageTransform
 from simkit.study.sources import Source as Source
 from simkit.study.sources import decoded_pictures as decoded_pictures
 from simkit.study.sources import open_source as open_source
+from simkit.study.tuning import Tuning as Tuning

@@ -23,7 +23,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar, get_args, get_orig
 
 import numpy as np
 
-from simkit.errors import BadInput, unknown
+from simkit.errors import BadInput, located, unknown
 from simkit.lazy import PACKAGES
 
 T = TypeVar("T")
@@ -299,6 +299,24 @@ _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
+
+
+def expect(holds: Any, name: str, value: Any, wanted: str) -> None:
+    """Raise a BadInput that names the field, unless the condition `holds`."""
+    if not holds:
+        raise BadInput(f"{name} is {value!r}; {wanted} is expected")
+
+
+def as_table(
+    value: Any, name: str, kind: str = "", known: Sequence[str] | None = None
+) -> Mapping[str, Any]:
+    """A field that is a table, with keys from `known` if these are given. Raises BadInput."""
+    expect(isinstance(value, Mapping), name, value, f"a table such as [{name}]")
+    for key in value if known is not None else ():
+        if key not in (known or ()):
+            with located(name):
+                raise unknown(kind, key, known or ())
+    return value
 
 
 def convert(value: Any, kind: Any, where: str, *, spelled: bool = True) -> Any:

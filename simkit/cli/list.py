@@ -203,7 +203,8 @@ def _grid() -> Iterator[Row]:
     from simkit.annotate.annotators import Habits
     from simkit.files import toml
     from simkit.learn.settings import Settings
-    from simkit.study.grid import Grid, Pictures, Tuning
+    from simkit.study.grid import Grid, Pictures
+    from simkit.study.tuning import Tuning
 
     tables = {"train": Settings, "pictures": Pictures, "habits": Habits, "tuning": Tuning}
     for field in settings(Grid):

@@ -482,7 +482,7 @@ def _read(folder: Folder) -> _Folder:
             if type(value := grid.get(name, kind())) is not kind:
                 raise ValueError(f"{name} is {value!r}, not a {kind.__name__}")
         build(Habits, grid.get("habits", {}), "habits")
-        compared = table[~table["reference"] & (table["draw"] != runs.SWEEP)]
+        compared = table[~table["reference"] & (table["draw"] >= 0)]
         if others := sorted({*compared["scheme"]} - {*map(str, grid["schemes"])}):
             raise ValueError(f"there are runs of {others[0]!r}, but schemes lacks it")
     return _Folder(str(folder), table, grid)
@@ -539,7 +539,7 @@ def _joined(folders: Sequence[_Folder]) -> pd.DataFrame:
     """
     parts = []
     for one in folders:
-        table = one.table[one.table["draw"] != runs.SWEEP]
+        table = one.table[one.table["draw"] >= 0]
         by_features = table["scheme"].map(lambda spec: _made(spec).needs_features).astype(bool)
         for spec in table["scheme"][by_features].unique():
             warnings.warn(f"{spec} is left out: plans do not use features", stacklevel=2)

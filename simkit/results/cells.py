@@ -14,7 +14,7 @@ import pandas as pd
 from simkit.errors import BadInput
 from simkit.quantities import money
 from simkit.results.result_tables import frame, opened
-from simkit.results.statistics import SURE, Best, Interval, best_of, interval, paired_interval
+from simkit.results.statistics import SURE, Best, Interval, best_of, difference, interval
 
 FULL = "full"  # the method of references, trained on complete labels
 # The network of a project that names no other, by field of project.toml and of its grids.
@@ -27,6 +27,7 @@ COLUMNS: dict[str, Any] = {  # of runs, as `frame` checks them
     "images": int | None, "present": int | None, "absent": int | None, "unknown": int | None,
     "epochs": int | None, "curve_of": str | None,
     "scheme_spec": str | None, "labels_id": str | None, "test_id": str | None,
+    "tuned_error": float | None,
     "class_present": list[int | None] | None, "class_absent": list[int | None] | None,
     "ap": list[float | None] | None, "curve": list[float | None] | None,
     "losses": list[float | None] | None,
@@ -87,6 +88,8 @@ class Cell:
         Mean cost of the labels, and number of images asked about; hours is None if unknown.
     by_draw
         Score of each draw.
+    choice
+        Standard error of the choice of its settings, which all draws share.
     """
 
     scheme: str
@@ -97,6 +100,11 @@ class Cell:
     hours: float | None
     images: float
     by_draw: Mapping[int, float]
+    choice: float = 0.0
+
+    def minus(self, other: Cell) -> Interval:
+        """The mean difference to another cell over the draws that both have, with its interval."""
+        return difference(self.by_draw, other.by_draw, (self.choice, other.choice))
 
 
 @dataclass(frozen=True)
@@ -114,13 +122,12 @@ class Row:
     @cached_property
     def best(self) -> Best:
         """The comparison of the methods, draw by draw."""
-        return best_of({c.method: c.by_draw for c in self.cells}, smallest=SMALLEST)
+        return _best({cell.method: cell for cell in self.cells})
 
     def difference(self, first: str, second: str) -> Interval:
         """Mean of `first` minus `second` over the draws that both have, with its interval."""
-        by_method = {c.method: c.by_draw for c in self.cells}
-        higher, lower = by_method[first], by_method[second]
-        return paired_interval([higher[draw] - lower[draw] for draw in higher if draw in lower])
+        by_method = {cell.method: cell for cell in self.cells}
+        return by_method[first].minus(by_method[second])
 
     def behind(self, method: str) -> Interval | None:
         """By how much a method is behind the highest within draws; None for the highest, and if no
@@ -164,8 +171,13 @@ def summary_rows(runs: Any, *, metric: str = "map") -> list[Row]:
 def best_pairs(schemes: Sequence[Row]) -> tuple[Best, dict[tuple[str, str], Cell]]:
     """The comparison of all pairs (scheme, method) at one budget, and the cell of each pair."""
     pairs = {(cell.scheme, cell.method): cell for row in schemes for cell in row.cells}
-    scores = {pair: cell.by_draw for pair, cell in pairs.items()}
-    return best_of(scores, smallest=SMALLEST), pairs
+    return _best(pairs), pairs
+
+
+def _best(cells: Mapping[Any, Cell]) -> Best:
+    scores = {name: cell.by_draw for name, cell in cells.items()}
+    errors = {name: cell.choice for name, cell in cells.items()}
+    return best_of(scores, smallest=SMALLEST, choices=errors)
 
 
 def open_schemes(best: Best) -> list[str]:
@@ -181,7 +193,7 @@ def over_shared(cell: Cell, cells: Sequence[Cell]) -> Cell:
     """The cell with its score over the draws that all these cells have, if there are any."""
     shared = set.intersection(*(set(other.by_draw) for other in cells))
     scores = [score for draw, score in cell.by_draw.items() if draw in shared]
-    return replace(cell, score=interval(scores)) if scores else cell
+    return replace(cell, score=interval(scores, choice=cell.choice)) if scores else cell
 
 
 def references(runs: Any, *, metric: str = "map", full: bool = True) -> list[Cell]:
@@ -214,8 +226,25 @@ def is_full(method: str) -> bool:
 def _scored(runs: Any, metric: str) -> pd.DataFrame:
     """The runs that have this metric, with the columns that cells need."""
     columns = {name: COLUMNS[name] for name in (*RUN, "dollars", "seconds", "images")}
-    table = frame(runs, columns | {metric: float | None}, asker="runs", mend=_MEND, empty=True)
+    columns |= {metric: float | None, **optional(opened(runs), "tuned_error")}
+    table = frame(runs, columns, asker="runs", mend=_MEND, empty=True)
+    table["choice"] = choice_errors(table, metric)
     return one_result(table[table[metric].notna()], metric, by=RUN[:-1])
+
+
+def optional(table: Any, *names: str) -> dict[str, Any]:
+    """The columns of these names that a table has, with their types."""
+    return {name: COLUMNS[name] for name in names if name in getattr(table, "columns", ())}
+
+
+def choice_errors(table: pd.DataFrame, metric: str) -> pd.Series:
+    """Standard error of each run's score by the choice of its settings, which all draws share.
+
+    It is measured in mAP, and counts as 0 for other metrics and in tables without it.
+    """
+    if metric != "map" or "tuned_error" not in table:
+        return pd.Series(0.0, table.index)
+    return table["tuned_error"].fillna(0.0)
 
 
 def one_result(
@@ -241,11 +270,12 @@ def _cells(rows: pd.DataFrame, metric: str) -> list[Cell]:
             runs["scheme"].iat[0],
             str(method),
             Budget.of(runs.iloc[0]),
-            interval(runs[metric].to_numpy()),
+            interval(runs[metric].to_numpy(), choice=float(runs["choice"].max())),
             float(runs["dollars"].mean()),
             float(runs["seconds"].mean()) / 3600 if runs["seconds"].notna().all() else None,
             float(runs["images"].mean()),
             dict(zip(runs["draw"].tolist(), runs[metric].tolist(), strict=True)),
+            float(runs["choice"].max()),
         )
         for method, runs in rows.groupby("method", sort=False)
     ]  # fmt: skip

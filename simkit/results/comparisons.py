@@ -84,26 +84,36 @@ def ablation(
     known = list(scores.columns.unique("method"))
     wanted = listed(methods) or known
     selection.check_known([base, *wanted], known)
+    errors = bought.groupby(["scheme", "method"])["choice"].max()
     draws = bought.groupby("scheme")["draw"].nunique()
     rows = []
     for scheme in scores.columns.unique("scheme"):
         of_scheme = scores[scheme]
         of_scheme = of_scheme[[name for name in of_scheme if name in (base, *wanted)]]
-        tests = _tests(of_scheme, base)
+        tests = _tests(of_scheme, base, errors[scheme])
         for name, values in of_scheme.items():
             row = {"scheme": scheme, "method": name, "base": name == base}
-            row |= {"missing": draws[scheme] - values.count(), **mean_columns(values)}
+            row |= {
+                "missing": draws[scheme] - values.count(),
+                **mean_columns(values, errors[scheme, name]),
+            }
             rows.append(row | tests[name])
     result = pd.DataFrame(rows)
     result.attrs = passed_on(table)
     return result
 
 
-def _tests(scores: pd.DataFrame, base: str) -> dict[Any, dict[str, Any]]:
-    """Columns about the difference of each method to the base, if they share a draw."""
+def _tests(scores: pd.DataFrame, base: str, choices: pd.Series) -> dict[Any, dict[str, Any]]:
+    """Columns about the difference of each method to the base, if they share a draw.
+
+    choices: standard error of the choice of settings by method.
+    """
     of_base = scores[base] if base in scores else np.nan
     gaps = {name: (values - of_base).dropna() for name, values in scores.items()}
-    ps = pd.Series({name: p_value(gap) for name, gap in gaps.items()}, dtype=float)
+    both = {name: math.hypot(choices[name], choices.get(base, 0.0)) for name in gaps}
+    ps = pd.Series(
+        {name: p_value(gap, choice=both[name]) for name, gap in gaps.items()}, dtype=float
+    )
     ps = ps.drop(base, errors="ignore").dropna()
     adjusted = pd.Series(holm(list(ps)), ps.index, dtype=float)
     # The level of each test by Holm's method: the k-th smallest p of m against 5 % / (m - k + 1).
@@ -115,7 +125,8 @@ def _tests(scores: pd.DataFrame, base: str) -> dict[Any, dict[str, Any]]:
     levels = pd.Series(1 - errors, ordered.index)
     tests = {}
     for name, gap in gaps.items():
-        columns = gap_columns(gap[:0] if name == base else gap, level=levels.get(name, 1 - _ERROR))
+        of_others, level = gap[:0] if name == base else gap, levels.get(name, 1 - _ERROR)
+        columns = gap_columns(of_others, level=level, choice=both[name])
         significant = None
         if name in adjusted:
             significant = bool(adjusted[name] < _ERROR and abs(columns["gap"]) >= SMALLEST)
@@ -123,25 +134,30 @@ def _tests(scores: pd.DataFrame, base: str) -> dict[Any, dict[str, Any]]:
     return tests
 
 
-def mean_columns(values: pd.Series, *, scores: bool = True) -> dict[str, Any]:
+def mean_columns(values: pd.Series, choice: float = 0.0, *, scores: bool = True) -> dict[str, Any]:
     """Columns draws, mean, low and high of the values of one cell, without NaN.
 
-    scores: whether they are in [0, 1], where their interval ends.
+    choice: standard error of the choice of settings. scores: whether the values are in [0, 1],
+    where their interval ends.
     """
-    cell = interval(values.dropna())
+    cell = interval(values.dropna(), choice=choice)
     cell = cell.bounded if scores else cell
     mean, low, high = np.array([cell.mean, cell.low, cell.high], float).tolist()  # None is NaN
     return {"draws": cell.draws, "mean": mean, "low": low, "high": high}
 
 
 def gap_columns(
-    gaps: pd.Series, *, level: float = 0.95, names: Sequence[str] = ("gap", "gap_low", "gap_high")
+    gaps: pd.Series,
+    *,
+    level: float = 0.95,
+    choice: float = 0.0,
+    names: Sequence[str] = ("gap", "gap_low", "gap_high"),
 ) -> dict[str, float]:
     """Columns of the mean of paired differences and its interval; NaN without differences."""
     gaps = gaps.dropna()
     if gaps.empty:
         return dict.fromkeys(names, np.nan)
-    cell = paired_interval(gaps, level=level)
+    cell = paired_interval(gaps, level=level, choice=choice)
     values = np.array([cell.mean, cell.low, cell.high], float)  # None is NaN
     return dict(zip(names, values.tolist(), strict=True))
 

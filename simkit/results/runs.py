@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from simkit.results import cells
 
 Row = dict[str, Any]
-SWEEP = -1  # the draw of a sweep; draws of compared runs are numbered from 0
+SWEEP = -1  # the first draw of a sweep, the next is -2; those of compared runs are numbered from 0
 
 
 class Column(NamedTuple):
@@ -80,6 +80,7 @@ COLUMNS = {
     "tuned": Column(_TEXT, "settings chosen for this method and scheme, JSON; null: none"),
     "tuned_runs": Column(_WHOLE, "number of settings tried; null: chosen before"),
     "tuned_map": Column(_NUMBER, "mAP of the chosen settings on validation labels, 0 to 1"),
+    "tuned_error": Column(_NUMBER, "standard deviation of mAP by the choice of settings, 0 to 1"),
     "tuned_edge": Column(_YES, "whether a chosen number is the smallest or largest tried"),
     "trained": Column(_TEXT, "head (on features), or backbone (with its head, on images)"),
     "select": Column(_TEXT, "the scored epoch: last, or best on validation labels"),
@@ -258,7 +259,7 @@ def read(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -
         raise BadInput(f"{folder} is not a folder; give the folder that `simkit compare` wrote to")
     plan = job_store.under_way(folder)
     finished = _finished(folder, plan)
-    compared = [job for job in finished if job.table["draw"][:1].to_pylist() != [SWEEP]]
+    compared = [job for job in finished if not of_sweep(job.table)]
     tables, _ = split_errors([job.table for job in compared])
     parts = [table.select(list(columns or COLUMNS)) for table in tables]
     if not sum(map(len, parts)):
@@ -283,12 +284,17 @@ def read(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -
     return concat(parts, about | {"failures": failures})
 
 
+def of_sweep(table: pa.Table) -> bool:
+    """Whether the runs of a job are those of a sweep."""
+    return any(draw < 0 for draw in table["draw"][:1].to_pylist())
+
+
 def _failures_of_all(folder: Path) -> list[str]:
     """The stored failures by name if no compared run is stored, as after a comparison that ended
     without results; else none."""
     stems = [file.stem for file in folder.glob("*.arrows")]
     stored = (job_store.load(folder, stem, *SCHEMAS) for stem in stems)
-    results = [job for job in stored if job and job.table["draw"][:1].to_pylist() != [SWEEP]]
+    results = [job for job in stored if job and not of_sweep(job.table)]
     if any(len(_by_reference(job.table)[0]) for job in results):
         return []
     return sorted(f"{name}: {why}" for job in results for name, why in job.failures.items())

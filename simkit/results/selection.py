@@ -11,7 +11,7 @@ import pandas as pd
 
 from simkit.errors import BadInput, unknown
 from simkit.labels.truth import Truth
-from simkit.results.cells import COLUMNS, Budget, one_result
+from simkit.results.cells import COLUMNS, Budget, choice_errors, one_result, optional
 from simkit.results.result_tables import frame, opened
 
 Table = Any  # a DataFrame, a pyarrow Table or the runs of a comparison
@@ -30,7 +30,8 @@ def read_runs(runs: Any, columns: Iterable[str], *, metric: str = "") -> pd.Data
     columns
         Names of the columns.
     metric
-        A column of scores in [0, 1], which may be another one.
+        A column of scores in [0, 1], which may be another one. Its standard error by the choice of
+        settings is the column `choice`.
 
     Raises
     ------
@@ -39,8 +40,7 @@ def read_runs(runs: Any, columns: Iterable[str], *, metric: str = "") -> pd.Data
         several test splits.
     """
     table = opened(runs)
-    tested = ["test_id"] if "test_id" in getattr(table, "columns", ()) else []
-    kinds = {name: COLUMNS[name] for name in (*columns, *tested)}
+    kinds = {name: COLUMNS[name] for name in columns} | optional(table, "test_id", "tuned_error")
     mend = "pass the runs of a comparison"
     if metric:
         kinds[metric] = float | None
@@ -48,6 +48,7 @@ def read_runs(runs: Any, columns: Iterable[str], *, metric: str = "") -> pd.Data
     selected = frame(table, kinds, asker="runs", mend=mend, empty=True)
     if metric:
         selected[metric] = selected[metric].where(np.isfinite(selected[metric]))
+        selected["choice"] = choice_errors(selected, metric)
     check_one_test(selected)
     return selected
 

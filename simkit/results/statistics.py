@@ -2,7 +2,9 @@
 
 A draw is one repetition with separate labels, initial weights and order of images, which all
 methods share; methods are therefore compared by their differences within draws. Intervals and tests
-use Student's t below 20 draws and the bootstrap from 20 on; one draw has no interval.
+use Student's t below 20 draws and the bootstrap from 20 on; one draw has no interval. The settings
+that were chosen for a method hold in all of its draws, whose spread is therefore without the luck
+of the choice: its standard error, `choice`, is added in squares (`choice_error`).
 
 The probability of being the best agrees with the intervals of paired differences: each difference
 of the first method to another has Student's t about its mean as posterior (a flat prior), with the
@@ -89,7 +91,7 @@ class Interval:
         return f"{points(self.mean)} mAP (95% interval {ends})"
 
 
-def interval(values: Draws, *, level: float = 0.95) -> Interval:
+def interval(values: Draws, *, level: float = 0.95, choice: float = 0.0) -> Interval:
     """The mean and its confidence interval.
 
     Parameters
@@ -98,6 +100,8 @@ def interval(values: Draws, *, level: float = 0.95) -> Interval:
         (n,) numbers, one for each draw.
     level
         Confidence level of the interval.
+    choice
+        Standard error of the choice of settings, which all draws share.
 
     Returns
     -------
@@ -105,18 +109,20 @@ def interval(values: Draws, *, level: float = 0.95) -> Interval:
         Mean, lower and upper end.
     """
     scores: _Floats = np.asarray(values, np.float64)
-    return _interval(scores, _error(scores), level)
+    return _interval(scores, math.hypot(_error(scores), choice), level)
 
 
-def p_value(differences: Draws, grain: float = math.inf) -> float | None:
+def p_value(differences: Draws, grain: float = math.inf, *, choice: float = 0.0) -> float | None:
     """Two-sided p of paired `differences` (n,) against a mean of 0; None for one draw.
+
+    choice: standard error of the choice of both settings, which all draws share.
 
     If all differences are equal, half their value is used as their standard deviation, or `grain`,
     half their smallest step, if that is less: scores of few test images are coarse, and two or
     three equal differences are no proof.
     """
     rounded, error = _rounded(differences, grain)
-    n = len(rounded)
+    n, error = len(rounded), math.hypot(error, choice)
     if n < 2:
         return None
     if not error:  # all differences are 0
@@ -135,9 +141,10 @@ def p_value(differences: Draws, grain: float = math.inf) -> float | None:
     return float((np.count_nonzero(resampled >= start) + 1) / (_RESAMPLES + 1) * decay)
 
 
-def paired_interval(differences: Draws, *, level: float = 0.95) -> Interval:
+def paired_interval(differences: Draws, *, level: float = 0.95, choice: float = 0.0) -> Interval:
     """The mean of paired `differences` (n,), with the interval that matches `p_value`."""
-    return _interval(*_rounded(differences), level)
+    values, error = _rounded(differences)
+    return _interval(values, math.hypot(error, choice), level)
 
 
 def holm(ps: Sequence[float]) -> list[float]:
@@ -154,6 +161,31 @@ def holm(ps: Sequence[float]) -> list[float]:
     # once a hypothesis is retained, so are all with a larger p.
     adjusted[order] = np.maximum.accumulate(np.minimum(steps, 1))
     return [float(p) for p in adjusted]
+
+
+def choice_error(scores: _Floats) -> float:
+    """Standard deviation of the mean score of the setting that is chosen as the best of several.
+
+    Other draws would choose another setting, which is not as good or better. Means are drawn anew
+    4,000 times around those found, with the noise of settings within draws, whose variance is
+    uncertain (a scaled inverse chi-squared); the luck of a draw, which settings share, cancels.
+    Nearly equal settings still differ by noise, so the result is rather too large than too small.
+
+    Parameters
+    ----------
+    scores
+        (S, K) scores of S settings in K draws. One setting or one draw tells nothing: 0.
+    """
+    settings, draws = scores.shape
+    if settings < 2 or draws < 2:
+        return 0.0
+    means = scores.mean(1)
+    rest = scores - means[:, None] - scores.mean(0) + scores.mean()
+    freedom = (settings - 1) * (draws - 1)
+    rng = np.random.default_rng(0)
+    noise = np.sqrt((rest**2).sum() / rng.chisquare(freedom, _SAMPLES) / draws)
+    drawn = means + noise[:, None] * rng.standard_normal((_SAMPLES, settings))
+    return float(means[drawn.argmax(1)].std())
 
 
 def _interval(values: _Floats, error: float, level: float) -> Interval:
@@ -287,7 +319,12 @@ class Best:
         return min([sum(by_group.values()), *above])
 
 
-def best_of(scores: Mapping[Any, Mapping[int, float]], *, smallest: float = 0.0) -> Best:
+def best_of(
+    scores: Mapping[Any, Mapping[int, float]],
+    *,
+    smallest: float = 0.0,
+    choices: Mapping[Any, float] | None = None,
+) -> Best:
     """The probability of being the best, for methods compared draw by draw.
 
     Parameters
@@ -296,12 +333,14 @@ def best_of(scores: Mapping[Any, Mapping[int, float]], *, smallest: float = 0.0)
         Scores in [0, 1] by method and draw; only draws that all methods have are compared.
     smallest
         Smallest relevant difference: methods that are closer in every draw count as equal.
+    choices
+        Standard error of the choice of settings, by method; none by default.
 
     Returns
     -------
     Best
     """
-    names = list(scores)
+    names, errors = list(scores), choices or {}
     # Means over different draws would compare luck as well as methods.
     draws = sorted(set.intersection(*(set(by_draw) for by_draw in scores.values())))
     if not draws:
@@ -323,7 +362,12 @@ def best_of(scores: Mapping[Any, Mapping[int, float]], *, smallest: float = 0.0)
     others = [name for name in order if group[name] != first]
     if len(draws) < 2:
         return Best(tuple(order), {}, tuple(others), len(draws), group)
-    by = {name: _difference(scores[order[0]], scores[name]) for name in others}
+    by = {
+        name: difference(
+            scores[order[0]], scores[name], (errors.get(order[0], 0.0), errors.get(name, 0.0))
+        )
+        for name in others
+    }
     above = {name: float(special.stdtr(one.draws - 1, _t(one))) for name, one in by.items()}
     wins = _wins(columns.shape[1], first, {group[name]: by[name] for name in reversed(others)})
     wins[first] = min([wins[first], *above.values()])  # they differ by the error of sampling
@@ -339,9 +383,15 @@ def best_of(scores: Mapping[Any, Mapping[int, float]], *, smallest: float = 0.0)
     return Best(tuple(order), probability, rivals, len(draws), group, extra_draws, above)
 
 
-def _difference(first: Mapping[int, float], other: Mapping[int, float]) -> Interval:
-    """The paired difference over the draws that both have, as it is printed."""
-    return paired_interval([first[draw] - other[draw] for draw in first if draw in other])
+def difference(
+    first: Mapping[int, float], other: Mapping[int, float], choices: tuple[float, float]
+) -> Interval:
+    """The paired difference over the draws that both have, as it is printed.
+
+    choices: standard errors of the choice of settings of both. They are chosen one by one.
+    """
+    gaps = [first[draw] - other[draw] for draw in first if draw in other]
+    return paired_interval(gaps, choice=math.hypot(*choices))
 
 
 def _error_of(by: Interval) -> float:

@@ -27,7 +27,7 @@ from simkit.results.cells import (
     zero_shot,
 )
 from simkit.results.result_tables import class_names, leaves, opened
-from simkit.results.statistics import SURE, Best, Interval, paired_interval
+from simkit.results.statistics import SURE, Best, Interval
 
 _NOTE = (
     "A method is called the best for a scheme and budget if P(best), its probability of being the "
@@ -59,7 +59,7 @@ def conditions(runs: Any) -> Iterator[str]:
     tried, chosen = pairs["tuned_runs"].max(), int(pairs["tuned"].notna().sum())
     if tried > 0:
         middle = table.attrs.get("tuned_at")
-        at = f", at {middle} in a separate draw," if middle else ""
+        at = f", at {middle} in draws of their own," if middle else ""
         images = table.attrs.get("val_images")
         of = f"{numbered(images, 'image')} of " if images else ""
         yield (
@@ -332,8 +332,7 @@ def _verdict(schemes: list[Row], assumed: Sequence[str] = ()) -> str:
         following = [pair for pair in best.order if pair[0] != scheme]
         above = ""
         if following:
-            first, second = (pairs[pair].by_draw for pair in (best.first, following[0]))
-            by = paired_interval([first[draw] - second[draw] for draw in first if draw in second])
+            by = pairs[best.first].minus(pairs[following[0]])
             above = f", {_behind(by)} above {named(following[0][0])}"
         return f"{start} buy {named(scheme)}, train {train}: {score}{above}"
     chances = [

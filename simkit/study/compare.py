@@ -43,7 +43,6 @@ from simkit.results import job_store, method_facts, runs, summary
 from simkit.results.cells import listed
 from simkit.results.figures.base import figures
 from simkit.results.result_tables import opened
-from simkit.results.runs import SWEEP
 from simkit.study.cross_fitting import write_scores
 from simkit.study.grid import COMPLETE, REFERENCE, Grid
 from simkit.study.jobs import (
@@ -51,16 +50,11 @@ from simkit.study.jobs import (
     LabelBatch,
     check,
     choice_of,
-    choose,
     jobs,
     label_batches,
     run_name,
     seconds,
     source_of,
-    sweep,
-    tried_at,
-    tried_values,
-    untried_values,
 )  # fmt: skip
 from simkit.study.scheduler import (
     Finished,
@@ -75,6 +69,7 @@ from simkit.study.scheduler import (
     stored,
 )  # fmt: skip
 from simkit.study.sources import StudyData, kind_of, open_source
+from simkit.study.sweep import choose, further, sweep, tried_at, tried_values, untried_values
 from simkit.study.worker import (
     Scored,
     left_out,
@@ -99,7 +94,8 @@ class Estimate:
     Attributes
     ----------
     runs, references, tuning
-        Number of compared trainings, of those on complete labels, and of those of the sweep.
+        Number of compared trainings, of those on complete labels, and of those of the sweep that
+        are known: the best settings decide whether others follow.
     part
         The share of the jobs, such as "3/16"; "" for all.
     parts
@@ -112,7 +108,8 @@ class Estimate:
     device
         Where heads are trained, "cpu" or "cuda".
     choosing
-        Whether trials are left that choose settings: then all compared trainings count as left.
+        Whether trials are left that choose settings: then all compared trainings count as left, and
+        further trials may follow.
     failing, failures
         Number of runs of the grid that are certain to fail, and a sentence for each reason.
     hours
@@ -158,11 +155,11 @@ class Estimate:
         """The plan in two or three lines."""
         limits = f" x {numbered(self.limits, 'budget')}" if self.limits else ""
         also = [f"{self.references:,} with all labels"] if self.references else []
-        also += [f"{self.tuning:,} to choose settings"] if self.tuning else []
+        more = " or more" * self.choosing
+        also += [f"{self.tuning:,}{more} to choose settings"] if self.tuning else []
         to_train = self.trainings - self.kept
         counts = f", {self.kept:,} finished" if self.kept else ""
-        most = " at most" if self.choosing else ""
-        counts += f", {to_train:,} to train{most}" if self.kept and to_train else ""
+        counts += f", {to_train:,}{more} to train" if self.kept and to_train else ""
         counts += f", {self.again:,} of them again, as their code has changed" * (self.again > 0)
         share = f"part {self.part}: " if self.part else ""
         parts = f"; work for at most {self.parts:,} parts (--part)" if self.parts > 1 else ""
@@ -363,7 +360,7 @@ def compare(
     out
         Folder of the results.
     fair
-        Try up to four settings of every method under every scheme first and compare the best
+        Try five or more settings of every method under every scheme first and compare the best
         ones, as with `fair = true` in the grid.
     executor
         An executor of concurrent.futures whose workers see the same files; by default local
@@ -493,7 +490,7 @@ class _Work:
         job_store.check_codes(self.results, accept)
         self.placed = self._placed(workers, part)
         self.workers = dataclasses.replace(workers, count=workers.count or self._on_gpus(workers))
-        self.jobs, self.sweep = jobs(self.placed, self.data), sweep(self.placed, self.data)
+        self.jobs, self.sweep = jobs(self.placed, self.data), self._known_sweep()
         self.about = {
             "classes": self.data.data.classes,
             "leaves": self.data.data.leaves.tolist(),
@@ -502,11 +499,8 @@ class _Work:
             "compared": _compared(grid, self.data),
             "paid": _paid(grid),
             "schemes": tuple(grid.schemes),
-            "tried": json.dumps({spec: tried_values(grid, spec) for spec in grid.trained}),
         }
         if grid.tuning is not None:
-            untried = {spec: untried_values(grid, spec) for spec in grid.trained}
-            self.about["untried"] = json.dumps({spec: of for spec, of in untried.items() if of})
             self.about["tuned_at"] = str(tried_at(grid))
         if "val" in source.splits:
             self.about["val_images"] = self.data.truth("val").shape[0]
@@ -516,6 +510,17 @@ class _Work:
         self.draws_shown = 0
         alone = self.part is None and not (folder / "table.parquet").exists()
         self.next_preview = time.monotonic() + EVERY if alone else math.inf
+
+    def _known_sweep(self) -> list[Job]:
+        """The jobs of the sweep, as far as finished ones tell which settings follow."""
+        tried = following = sweep(self.placed, self.data)
+        while following:
+            finished = stored(tried, self.results)
+            if finished.without(following):
+                break
+            following = further(self.placed, self.data, tried, finished.done)
+            tried = [*tried, *following]
+        return tried
 
     def _on_gpus(self, workers: Workers) -> int | None:
         """Number of local processes by the GPUs that they use, if any; None: one for each core."""
@@ -675,18 +680,17 @@ class _Work:
         progress, planned_jobs = self.hooks.progress, self.jobs
         failures, sweep_notes, of_sweep = list[str](), list[str](), list[str]()
         self._check_code(self.sweep or planned_jobs)
-        sweep_runs = sum(job.runs for job in self._share(self.sweep))
-        total = sweep_runs + sum(job.runs for job in self._share(planned_jobs))
-        every = sum(job.runs for job in [*self.sweep, *planned_jobs])
+        compared = sum(job.runs for job in self._share(planned_jobs))
         if self.sweep:
-            self._begin(self.sweep, every)
-            swept = self._swept(lambda done, of: progress(done, total))
+            swept = self._swept(planned_jobs, lambda done, tried: progress(done, tried + compared))
             chosen, unscored = choose(self.sweep, swept.done)
             failures, sweep_notes = self._unscored(swept, unscored)
             of_sweep = _other_codes(self.sweep, swept)
             planned_jobs = jobs(self.placed, self.data, chosen)
             self._check_code(planned_jobs)
-        self._begin([*self.sweep, *planned_jobs], every)
+        sweep_runs = sum(job.runs for job in self._share(self.sweep))
+        total = sweep_runs + compared
+        self._begin([*self.sweep, *planned_jobs])
         share = self._share(planned_jobs)
 
         def preview() -> None:
@@ -786,10 +790,14 @@ class _Work:
         """The jobs of this part."""
         return every if self.part is None else self.part.share(every)
 
-    def _begin(self, known: list[Job], trainings: int) -> None:
-        """Write the plan: the known jobs, and the number of trainings with those after a sweep."""
+    def _begin(self, known: list[Job], more: int = 0) -> None:
+        """Write the plan: the known jobs, and the number of trainings with `more` that follow."""
         stems = [job.stem for job in known]
-        about = {**self.about, "trainings": trainings}
+        about = {**self.about, "trainings": sum(job.runs for job in known) + more}
+        if self.grid.tuning is not None:
+            about["tried"] = json.dumps(tried_values(self.sweep))
+            about["untried"] = json.dumps(untried_values(self.grid, self.sweep))
+        self.about = about
         job_store.begin(self.folder, grid=self.grid.to_toml(), keys=stems, about=about)
 
     def _check_code(self, planned_jobs: list[Job]) -> None:
@@ -819,12 +827,30 @@ class _Work:
                 stacklevel=4,
             )
 
-    def _swept(self, progress: Progress) -> Finished:
-        """The sweep; a part runs its own share first, and then the unfinished jobs of others."""
-        share = self._share(self.sweep)
+    def _swept(self, planned_jobs: list[Job], progress: Progress) -> Finished:
+        """The whole sweep: its jobs, and those that follow from their results.
+
+        progress: called with the trainings done, and with those of the sweep known so far.
+        """
+        swept, following, earlier = Finished({}, {}), self.sweep, 0
+        while following:
+            self._begin(self.sweep, sum(job.runs for job in planned_jobs))
+            known = sum(job.runs for job in self._share(self.sweep))
+            finished = self._finish(following, partial(_after, earlier, known, progress))
+            swept.done |= finished.done
+            swept.failures |= finished.failures
+            earlier = known
+            following = further(self.placed, self.data, self.sweep, swept.done)
+            self._check_code(following)
+            self.sweep = [*self.sweep, *following]
+        return swept
+
+    def _finish(self, tried: list[Job], progress: Progress) -> Finished:
+        """Jobs of the sweep; a part runs its own share first, then unfinished ones of others."""
+        share = self._share(tried)
         swept = finish(share, self.results, self.workers, progress)
-        start = self.sweep.index(share[-1]) if share else 0
-        others = [job for job in [*self.sweep[start:], *self.sweep[:start]] if job not in share]
+        start = tried.index(share[-1]) if share else 0
+        others = [job for job in [*tried[start:], *tried[:start]] if job not in share]
         # A few at a time, so that parts seldom run the same job.
         at_once = self.workers.count or usable_cores()
         while others:
@@ -844,15 +870,17 @@ class _Work:
         unscored: the batches of the sweep and the methods without a score.
         """
         failures, reasons = list[str](), swept.reasons(self.sweep)
-        of_choice = {(choice_of(batch), spec): run_name(batch, SWEEP, spec)
+        draws = sorted({draw for job in self.sweep for draw in job.draws}, reverse=True)
+        of_choice = {(choice_of(batch), spec): [run_name(batch, draw, spec) for draw in draws]
                      for batch, spec in unscored}  # fmt: skip
         nothing = "no setting has a score on the validation labels; leave tuning out"
         for batch in label_batches(self.grid):
             for spec in (m for m in batch.methods if (choice_of(batch), m) in of_choice):
-                why = reasons.get(of_choice[choice_of(batch), spec], nothing)
+                known = (reasons.get(name) for name in of_choice[choice_of(batch), spec])
+                why = next(filter(None, known), nothing)
                 failures += [f"{run_name(batch, draw, spec)}: {why}"
                              for draw in range(self.grid.draws) if not batch.errors]  # fmt: skip
-        lost = {*of_choice.values()}
+        lost = {name for names in of_choice.values() for name in names}
         return failures, [f"{name}: {why}" for name, why in reasons.items() if name not in lost]
 
     def _preview(self, share: list[Job]) -> None:
@@ -887,6 +915,11 @@ class _Work:
             self.draws_shown = draws
         took = time.process_time() - start
         self.next_preview = now + max(EVERY if new else 0.0, 33 * took)
+
+
+def _after(earlier: int, known: int, progress: Progress, done: int, of: int) -> None:
+    """Report the progress of work that follows `earlier` trainings, `known` with its own."""
+    progress(earlier + done, known)
 
 
 def _tables(jobs: Sequence[Job], finished: Finished) -> list[Table]:

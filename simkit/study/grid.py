@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import math
 import os
 import sys
 import tomllib
@@ -17,154 +15,41 @@ from itertools import compress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
-
 from simkit.annotate import schemes
 from simkit.annotate.annotators import Habits
 from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.annotate.simulate import how_many
-from simkit.chance import Chance
 from simkit.data.dataset import near as near_data
 from simkit.embed.feature_files import of_splits
 from simkit.errors import BadInput, located, noting, unknown
 from simkit.files import beside, reading, toml_lines
 from simkit.learn import methods
 from simkit.learn.method import layers
-from simkit.learn.methods import Method, Wrapper
+from simkit.learn.methods import Wrapper
 from simkit.learn.optim import Settings
 from simkit.learn.protocols import Protocol, protocol
-from simkit.registry import Positive, Range, Share, build, convert, setting, settle, split_sum
+from simkit.registry import (
+    Positive,
+    Range,
+    Share,
+    as_table,
+    build,
+    expect,
+    setting,
+    settle,
+    split_sum,
+)
 from simkit.results.cells import FULL, NETWORK, Budget
 from simkit.study.sources import SCENES_NET
+from simkit.study.tuning import MOST, Setting, Tuning
 
 DEMO = Path(__file__).with_name("demo.toml")
-MOST = 10_000  # draws, or trainings of a sweep: more are a typing error and take minutes to plan
 SPLITS = ("train", "val", "test")
 COMPLETE = FullSubset.name  # the scheme of complete labels
 REFERENCE = "reference"  # stands for a scheme in the settings of references
-ALL = "all"
 Unasked = Literal["skip", "absent"]
 Validation = Literal["none", "complete", "partial"]
 _EXAMPLE = {"schemes": '"single-positive", "fpc"', "methods": '"an", "ll-r"'}
-
-
-@dataclass(frozen=True)
-class Setting:
-    """Settings of one method by name: `lr` is a setting of the training, all others of the method.
-
-    Attributes
-    ----------
-    score
-        mAP in [0, 1] on validation labels, on which a sweep chose these settings.
-    runs
-        Number of settings that the sweep tried for this method.
-    edge
-        Whether one of the numbers is the smallest or largest that was tried.
-    """
-
-    values: tuple[tuple[str, Any], ...]
-    score: float | None = None
-    runs: int = 0
-    edge: bool = False
-
-    @property
-    def lr(self) -> float | None:
-        """The learning rate; None for that of the training."""
-        return dict(self.values).get("lr")
-
-    @property
-    def text(self) -> str:
-        """As JSON."""
-        return json.dumps(dict(self.values))
-
-    def method(self, spec: str) -> str:
-        """The complete name of the method with these settings. Raises BadInput."""
-        method = methods.make(spec)
-        for name, value in self.values:
-            if name == "lr":
-                _expect(convert(value, float, "lr") > 0, "lr", value, "a number above 0")
-            elif name in (names := _names(method)):
-                method = _with_setting(method, name, value)
-            else:
-                raise unknown(f"setting of method {spec!r}", name, ["lr", *names])
-        return methods.spell(method)
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """A sweep: settings of every method under every scheme, tried before methods are compared.
-
-    They are tried at the middle budget in a separate draw, chosen on complete labels of the
-    validation split, and used at all budgets. The cost of these labels is a separate line of the
-    bill.
-
-    A method without a space is tried with the learning rate times 0.1, 1 and 10 and, if it has
-    one, with the alternative value of its most important setting. Raises BadInput.
-    """
-
-    runs: Annotated[int, Range(2, MOST)] = setting(4, "trainings for each method with a space")
-    space: Mapping[str, Mapping[str, Sequence[Any]]] = setting(
-        dict,
-        'lists of values by method (or "all") and setting: lr of the training, or a field of the '
-        "method (of the innermost that has it); `runs` points of their product are sampled",
-    )
-
-    def __post_init__(self) -> None:
-        settle(self, "tuning")
-        space: dict[str, dict[str, tuple[Any, ...]]] = {}
-        for spec, table in _table(self.space, "tuning.space").items():
-            space[spec] = {}
-            method, dot, last = spec.rpartition(".")
-            if dot and not isinstance(table, Mapping):  # TOML divides all.lr, Python does not
-                nested = f'{{"{method}": {{"{last}": [...]}}}}'
-                raise BadInput(f"tuning.space has the key {spec!r}; in Python write {nested}")
-            for name, values in _table(table, f"tuning.space.{spec}").items():
-                field = f"tuning.space.{spec}.{name}"
-                listed = isinstance(values, Sequence) and not isinstance(values, str) and values
-                _expect(listed, field, values, "a list of values to try")
-                kept = [convert(v, float, field) if name == "lr" else _plain(v) for v in values]
-                space[spec][name] = tuple(v for i, v in enumerate(kept) if v not in kept[:i])
-        object.__setattr__(self, "space", space)
-
-    def check(self, specs: Sequence[str]) -> None:
-        """Raise BadInput if a space is of another method, or invalid."""
-        _table(self.space, "tuning.space", "method of this grid", [ALL, *specs])
-        with located("tuning.space"):
-            for spec in specs:
-                for name, choices in self.values(spec).items():
-                    for value in choices:
-                        Setting(((name, value),)).method(spec)
-
-    def values(self, spec: str) -> dict[str, Sequence[Any]]:
-        """The values to try for a method, by name of the setting."""
-        return {**self.space.get(ALL, {}), **self.space.get(spec, {})}
-
-    def settings(self, spec: str, *, lr: float, seed: int) -> list[Setting]:
-        """The settings to try for a method; they depend only on its space and the seed, so methods
-        with the same space try the same points."""
-        values = self.values(spec)
-        if not values:
-            rates = [(("lr", float(f"{factor * lr:.6g}")),) for factor in (0.1, 1.0, 10.0)]
-            # A wrapper's alternative is tried only if the wrapped method has none.
-            others = [each for m in layers(methods.make(spec)) for each in m.alternative.items()]
-            return [*map(Setting, rates), *(Setting((*rates[1], each)) for each in others[:1])]
-        shape = [len(choices) for choices in values.values()]
-        order = Chance.seeded(seed).of("tuning", *values).permutation(math.prod(shape))
-        sampled = np.sort(order.at(np.arange(min(self.runs, math.prod(shape)))))
-        return [
-            Setting(tuple((name, values[name][at]) for name, at in zip(values, point, strict=True)))
-            for point in zip(*np.unravel_index(sampled, shape), strict=True)
-        ]
-
-
-def at_edge(setting: Setting, tried: Sequence[Setting]) -> bool:
-    """Whether a number of the setting is the smallest or largest of three or more values."""
-    for name, value in setting.values:
-        values: set[Any] = {dict(other.values).get(name) for other in tried} - {None}
-        numeric = len(values) > 2 and all(type(other) in (int, float) for other in values)
-        if numeric and value in (min(values), max(values)):
-            return True
-    return False
 
 
 @dataclass(frozen=True)
@@ -189,9 +74,9 @@ class Pictures:
         crop = self.crop or (1, 1)
         fine = len(crop) == 2 and 0 < crop[0] <= crop[1] <= 1
         wanted = "the smallest and the largest share of the area, such as [0.25, 1],"
-        _expect(fine, "pictures: crop", list(crop), wanted)
-        _table(self.changed, "pictures.changed")
-        protocols = _table(self.protocols, "pictures.protocols")
+        expect(fine, "pictures: crop", list(crop), wanted)
+        as_table(self.changed, "pictures.changed")
+        protocols = as_table(self.protocols, "pictures.protocols")
         named = {f"protocols.{spec}": name for spec, name in protocols.items()}
         named |= {"protocol": self.protocol} if self.protocol else {}
         if self.changed and not named:
@@ -307,11 +192,11 @@ class Grid:
                 chooses = self.validation != "none" and not by_protocol
                 value = {"select": "best" if chooses else "last", **value}
             if not isinstance(value, kind) and (value is not None or name in ("habits", "train")):
-                check_keys(_table(value, name), name)
+                check_keys(as_table(value, name), name)
                 put(name, build(kind, value, name))
-        for split, path in _table(self.features, "features", "split", SPLITS).items():
+        for split, path in as_table(self.features, "features", "split", SPLITS).items():
             fine = isinstance(path, str | os.PathLike)
-            _expect(fine, f"features.{split}", path, "the path of a file or folder")
+            expect(fine, f"features.{split}", path, "the path of a file or folder")
         put("features", {split: os.fspath(path) for split, path in self.features.items()})
         if self.features and not self.pictures and self.backbone == SCENES_NET:
             put("backbone", "")  # no network computes features
@@ -328,15 +213,15 @@ class Grid:
         if self.pictures is not None:
             self.pictures.check(self.trained, self.train)
         known = [*self.schemes, REFERENCE]
-        for scheme, table in _table(
+        for scheme, table in as_table(
             self.settings, "settings", "scheme of this grid", known
         ).items():
             trained = self.trained if scheme == REFERENCE else self.methods
-            table = _table(table, f"settings.{scheme}", "method of this grid", trained)
+            table = as_table(table, f"settings.{scheme}", "method of this grid", trained)
             for spec, values in table.items():
                 where = f"settings.{scheme}.{spec}"
                 with located(where):
-                    Setting(tuple(_table(values, where).items())).method(spec)
+                    Setting(tuple(as_table(values, where).items())).method(spec)
         by_protocol = self.train.select == "last" and self.pictures is not None
         field = "select in [pictures.changed]" if by_protocol else "train.select"
         for spec in self.trained:
@@ -352,7 +237,7 @@ class Grid:
                 f"used, as {field} is 'last'; set {field} to best, or validation to none"
             )
         for level in self.errors:
-            _expect(len(level) == 2 and 0 < sum(level) < 1, "errors", list(level),
+            expect(len(level) == 2 and 0 < sum(level) < 1, "errors", list(level),
                     "a pair such as [0.03, 0.002] (missed, reported), not both 0,")  # fmt: skip
         if self.errors and not self.reference:
             raise BadInput("errors are added to complete labels; set reference to true")
@@ -452,7 +337,8 @@ def check_keys(values: Mapping[str, Any], table: str = "") -> None:
     for key in (name.replace("-", "_") for name in values):
         if key in KEYS[table]:
             continue
-        others = {name: other for other in KEYS if other != table for name in KEYS[other]}
+        tables = [other for other in reversed(KEYS) if other != table]
+        others = {name: other for other in tables for name in KEYS[other]}  # the grid itself first
         own, where = f"table [{table}]" if table else "grid itself", others.get(key)
         if where is not None:
             raise BadInput(f"{key} is no key of the {own}; write it {_place(where)}")
@@ -480,42 +366,6 @@ def _features(folder: Path) -> dict[str, str]:
 def demo_grid(*, seed: int | None = None) -> Grid:
     """The grid that ships with simkit; it needs no data and takes minutes on two cores."""
     return Grid.load(DEMO, seed=seed)
-
-
-def _expect(holds: Any, name: str, value: Any, wanted: str) -> None:
-    """Raise a BadInput that names the field, unless the condition `holds`."""
-    if not holds:
-        raise BadInput(f"{name} is {value!r}; {wanted} is expected")
-
-
-def _table(
-    value: Any, name: str, kind: str = "", known: Sequence[str] | None = None
-) -> Mapping[str, Any]:
-    """A field that is a table, with keys from `known` if these are given. Raises BadInput."""
-    _expect(isinstance(value, Mapping), name, value, f"a table such as [{name}]")
-    for key in value if known is not None else ():
-        if key not in (known or ()):
-            with located(name):
-                raise unknown(kind, key, known or ())
-    return value
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return tuple(map(_plain, value))
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _with_setting(method: Method, name: str, value: Any) -> Method:
-    """The method with one setting changed, that of the innermost part that has it."""
-    if isinstance(method, Wrapper) and name in _names(method.inner):
-        return dataclasses.replace(method, inner=_with_setting(method.inner, name, value))
-    return dataclasses.replace(method, **{name: value})
-
-
-def _names(method: Method) -> list[str]:
-    fields = [field for part in layers(method) for field in dataclasses.fields(part)]
-    return [field.name for field in fields if field.name != "inner"]
 
 
 def _take_network(values: dict[str, Any], file: Path) -> None:

@@ -25,10 +25,9 @@ from simkit.errors import BadInput
 from simkit.history import content_id, versions
 from simkit.learn import methods
 from simkit.results.cells import Budget
-from simkit.results.job_store import Result
 from simkit.results.runs import SWEEP
 from simkit.study.code_id import code_id, own_classes
-from simkit.study.grid import COMPLETE, REFERENCE, Grid, Setting, at_edge
+from simkit.study.grid import COMPLETE, REFERENCE, Grid
 from simkit.study.sources import (
     ImageTransform,
     StudyData,
@@ -37,6 +36,7 @@ from simkit.study.sources import (
     needs_features,
     no_cosines,
 )
+from simkit.study.tuning import Setting, alternative
 
 # Settings by scheme (or "reference") and method, as the grid writes both.
 Choices = Mapping[tuple[str, str], Setting]
@@ -116,6 +116,9 @@ class LabelBatch:
         values = dataclasses.asdict(self)
         if not self.errors:  # the keys of grids without levels of errors stay the same
             del values["errors"]
+        for chosen in values["settings"]:  # and those of settings that no sweep chose
+            if not chosen["runs"]:
+                del chosen["error"]
         return values | {
             "scheme": schemes.spell(schemes.make(self.scheme)),
             "methods": [methods.spell(methods.make(self.spelled(spec))) for spec in self.methods],
@@ -201,7 +204,7 @@ class Job:
     @property
     def sweep(self) -> bool:
         """Whether the job is part of a sweep."""
-        return self.draws == (SWEEP,)
+        return self.draws[0] < 0
 
     def __str__(self) -> str:
         first, others = self.batches[0], len(self.batches) - 1
@@ -212,8 +215,8 @@ class Job:
 
 
 def draw_name(draw: int) -> str:
-    """ "draw 3", or "tuning" for the draw of the sweep."""
-    return "tuning" if draw == SWEEP else f"draw {draw}"
+    """ "draw 3", or "tuning 1" for the first draw of the sweep."""
+    return f"tuning {SWEEP - draw + 1}" if draw < 0 else f"draw {draw}"
 
 
 def run_name(batch: LabelBatch, draw: int, spec: str) -> str:
@@ -238,7 +241,7 @@ def transform_of(grid: Grid, spec: str) -> ImageTransform | None:
 
 def source_of(grid: Grid) -> StudySource:
     """The source of the truth and features of a grid."""
-    tried = (setting.method(spec) for spec in grid.trained for setting in _tried(grid, spec))
+    tried = (setting.method(spec) for spec in grid.trained for setting in possible(grid, spec))
     trained = [methods.make(spec) for spec in {*grid.trained, *tried}]
     needs_val = grid.validation != "none" or grid.tuning is not None
     kinds, sizes = {kind_of(method) for method in trained}, dict[int | None, None]()
@@ -303,57 +306,7 @@ def jobs(grid: Grid, data: StudyData, chosen: Choices | None = None) -> list[Job
             for one in ordered
         ]
         ordered = [one.with_settings(t) for one, t in zip(ordered, tuned, strict=True) if t]
-    return _jobs(grid, data, ordered, tuple(range(grid.draws)))
-
-
-def sweep(grid: Grid, data: StudyData) -> list[Job]:
-    """The jobs of the sweep, in a separate draw: every scheme at the middle budget with each
-    setting to try. Empty without tuning."""
-    if grid.tuning is None:
-        return []
-    middle, ordered = tried_at(grid), []
-    for batch in label_batches(grid):
-        if (batch.reference and not batch.errors) or batch.limit == middle:
-            tried = {spec: _tried(grid, spec) for spec in batch.methods}
-            for index in range(max(map(len, tried.values()))):
-                several = {m: each[index] for m, each in tried.items() if index < len(each)}
-                ordered.append(batch.with_settings(several))
-    return _jobs(grid, data, ordered, (SWEEP,))
-
-
-def tried_at(grid: Grid) -> Budget:
-    """The budget at which settings are tried: the middle one."""
-    return grid.limits[len(grid.limits) // 2]
-
-
-def choose(
-    tried: Sequence[Job], done: Mapping[str, Result]
-) -> tuple[Choices, list[tuple[LabelBatch, str]]]:
-    """The result of a sweep, from the finished jobs by key.
-
-    For each method and scheme the setting with the highest mAP on the validation labels (of equal
-    ones the first that is not at the edge), and the batches and methods of the sweep without any.
-    """
-    columns = ["scheme", "reference", "method", "tuned", "tuned_map"]
-    tables = [done[job.key].table.select(columns) for job in tried if job.key in done]
-    rows = [tuple(row.values()) for table in tables for row in table.to_pylist()]
-    scores = {row[:-1]: row[-1] for row in rows}
-    settings: dict[tuple[LabelBatch, str], list[Setting]] = {}
-    for batch in (batch for job in tried for batch in job.batches):
-        for spec, setting in zip(batch.methods, batch.settings, strict=True):
-            score = scores.get((batch.scheme, batch.reference, spec, setting.text))
-            scored = dataclasses.replace(setting, score=score)
-            settings.setdefault((batch.labels, spec), []).append(scored)
-    chosen: dict[tuple[str, str], Setting] = {}
-    unscored = []
-    for (labels, spec), several in settings.items():
-        if successful := [setting for setting in several if setting.score is not None]:
-            best = max(successful, key=lambda one: (one.score or 0.0, not at_edge(one, several)))
-            best = dataclasses.replace(best, runs=len(several), edge=at_edge(best, several))
-            chosen[choice_of(labels), spec] = best
-        else:
-            unscored.append((labels, spec))
-    return chosen, unscored
+    return jobs_of(grid, data, ordered, tuple(range(grid.draws)))
 
 
 def label_batches(grid: Grid) -> list[LabelBatch]:
@@ -391,35 +344,26 @@ def choice_of(batch: LabelBatch) -> str:
     return REFERENCE if batch.reference else batch.scheme
 
 
-def _tried(grid: Grid, spec: str) -> list[Setting]:
+def possible(grid: Grid, spec: str) -> list[Setting]:
+    """The settings of a sweep for a method at usual learning rates; empty without tuning."""
     if grid.tuning is None:
         return []
-    lr = grid.training(spec).rate(backbone=grid.pictures is not None)
-    return grid.tuning.settings(spec, lr=lr, seed=grid.seed)
+    first = grid.tuning.settings(spec, lr=usual_rate(grid, spec), seed=grid.seed)
+    others = [] if grid.tuning.values(spec) else alternative(spec)
+    return [*first, *(Setting((*first[0].values, each)) for each in others)]
+
+
+def usual_rate(grid: Grid, spec: str) -> float:
+    """The learning rate of a method without tuning."""
+    return grid.training(spec).rate(backbone=grid.pictures is not None)
 
 
 def spellings(batch: LabelBatch, spec: str, grid: Grid) -> list[str]:
     """The names, with settings, with which a method of a batch may be trained: all of a sweep."""
-    return [one.method(spec) for one in _tried(grid, spec)] or [batch.spelled(spec)]
+    return [one.method(spec) for one in possible(grid, spec)] or [batch.spelled(spec)]
 
 
-def tried_values(grid: Grid, spec: str) -> dict[str, list[Any]]:
-    """The values that a sweep tries for a method, by setting; empty without tuning."""
-    values: dict[str, dict[Any, None]] = {}
-    for setting in _tried(grid, spec):
-        for name, value in setting.values:
-            values.setdefault(name, {})[value] = None
-    return {name: [*each] for name, each in values.items()}
-
-
-def untried_values(grid: Grid, spec: str) -> dict[str, list[Any]]:
-    """The values of a method's space that a sweep does not try, by setting, if there are any."""
-    tried, space = tried_values(grid, spec), grid.tuning.values(spec) if grid.tuning else {}
-    left = {name: [v for v in each if v not in tried[name]] for name, each in space.items()}
-    return {name: values for name, values in left.items() if values}
-
-
-def _jobs(
+def jobs_of(
     grid: Grid, data: StudyData, ordered: Sequence[LabelBatch], draws: tuple[int, ...]
 ) -> list[Job]:
     """The jobs of these batches, by draw.

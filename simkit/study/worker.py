@@ -506,6 +506,7 @@ class Repetition:
             "tuned": setting.text if setting and setting.values else None,
             "tuned_runs": swept and swept.runs,
             "tuned_map": swept and swept.score,
+            "tuned_error": swept and swept.error,
             "tuned_edge": swept and swept.edge,
             "trained": "head" if transform is None else "backbone",
             "select": run.training.settings.select,

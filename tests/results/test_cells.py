@@ -440,7 +440,7 @@ def test_chosen_settings_are_a_chapter_and_edges_a_remark():
     assert note.endswith("; raise runs in [tuning], as lr=1 of the space was not tried")
     tuned, *_ = summary.conditions(rows)
     assert (
-        " complete labels of 57 images of the validation split, at $5 in a separate draw, are"
+        " complete labels of 57 images of the validation split, at $5 in draws of their own, are"
         in tuned
         and "unequal" not in tuned
     )

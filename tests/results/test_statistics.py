@@ -1,10 +1,19 @@
+import math
 from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from simkit.results.statistics import holm, interval, p_value, paired_interval
+from simkit.results.statistics import (
+    SURE,
+    best_of,
+    choice_error,
+    holm,
+    interval,
+    p_value,
+    paired_interval,
+)
 
 
 def test_t_interval_by_hand():
@@ -133,3 +142,39 @@ def test_a_planted_difference_is_found_and_its_interval_holds_it(draws):
     assert sum(p_value(gap) < 0.05 for gap in gaps) >= 95
     covered = sum(one.low <= 0.8 <= one.high for one in map(paired_interval, gaps))
     assert covered >= 95 - 3 * (100 * 0.05 * 0.95) ** 0.5
+
+
+@pytest.mark.parametrize(("noise", "curve"), [(0.0, 2.0), (0.3, 2.0), (0.8, 2.0), (0.5, 0.0)])
+def test_intervals_hold_the_mean_over_choices_of_settings(noise, curve):
+    # The best of five settings, by its mean over two draws, is scored in ten others.
+    rng, repetitions = np.random.default_rng(1), 400
+    true = -curve * (np.linspace(-1, 1, 5) - 0.13) ** 2
+    tried = true[:, None] + noise * rng.standard_normal((repetitions, 5, 2))
+    tried += rng.standard_normal((repetitions, 1, 2))  # the luck of a draw, which settings share
+    chosen = true[tried.mean(2).argmax(1)]
+    errors = [choice_error(scores) for scores in tried]
+    scored = chosen[:, None] + 0.5 * rng.standard_normal((repetitions, 10))
+    ends = [interval(one, choice=error) for one, error in zip(scored, errors, strict=True)]
+    held = np.mean([one.low <= chosen.mean() <= one.high for one in ends])
+    without = [interval(one) for one in scored]
+    alone = np.mean([one.low <= chosen.mean() <= one.high for one in without])
+    assert held >= 0.93 and held >= alone
+    if noise == 0.8:
+        assert alone < 0.85 and 0.7 * chosen.std() < np.sqrt(np.mean(np.square(errors)))
+    if not noise:
+        assert max(errors) < 1e-9
+    if not curve:  # all settings are alike, and still the intervals are not much too wide
+        assert np.mean([one.half for one in ends]) < 1.8 * np.mean([one.half for one in without])
+
+
+def test_the_choice_of_settings_counts_in_differences_tests_and_the_best():
+    scores = {"an": dict(enumerate([0.50, 0.52, 0.51])), "em": dict(enumerate([0.53, 0.55, 0.55]))}
+    gaps = [0.03, 0.03, 0.04]
+    sure, unsure = (best_of(scores, choices={"an": error, "em": error}) for error in (0, 0.02))
+    assert sure.probability["em"] > SURE > unsure.probability["em"] > 0.5
+    both = math.hypot(0.02, 0.02)
+    by = paired_interval(gaps, choice=both)
+    error = math.hypot(np.std(gaps, ddof=1) / math.sqrt(3), both)
+    assert by.half == pytest.approx(4.302653 * error) and by.low < 0
+    assert p_value(gaps) < 0.05 < p_value(gaps, choice=both)
+    assert choice_error(np.array([[0.5, 0.6]])) == choice_error(np.array([[0.5], [0.6]])) == 0

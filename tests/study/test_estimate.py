@@ -34,12 +34,17 @@ def test_what_is_finished_is_not_planned_again_and_nothing_is_written(tiny, tmp_
 def test_a_sweep_is_planned_too(tiny, tmp_path):
     grid = tiny(methods=["an", "ll-r"], draws=1, fair=True)
     before = estimate(grid, out=tmp_path, workers=1)
-    assert (before.runs, before.references, before.tuning) == (2, 0, 3 + 4)
-    assert (before.jobs, before.finished) == (2, 0)
+    assert (before.runs, before.references, before.tuning) == (2, 0, 2 * (5 + 5))
+    assert before.finished == 0 and "20 or more to choose" in before.text()
     plans = []
     compare(grid, out=tmp_path, workers=1, hooks=Hooks(planned=plans.append))
-    assert (plans[0].jobs, plans[0].tuning) == (2, 7)
-    assert estimate(grid, out=tmp_path, workers=1).finished == 2
+    assert (plans[0].jobs, plans[0].tuning) == (before.jobs, 20)
+    after = estimate(grid, out=tmp_path, workers=1)
+    assert (
+        after.finished == after.jobs > before.jobs
+        and after.tuning > 20
+        and "or more" not in after.text()
+    )
 
 
 def test_a_part_has_its_share(tiny, tmp_path):

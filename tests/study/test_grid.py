@@ -15,7 +15,8 @@ from simkit.learn.optim import Settings
 from simkit.quantities import money
 from simkit.results.cells import Budget
 from simkit.study import grid as grids
-from simkit.study.grid import KEYS, Grid, Pictures, Setting, Tuning, at_edge
+from simkit.study.grid import KEYS, Grid, Pictures
+from simkit.study.tuning import Setting, Tuning, alternative, at_edge
 
 SMALL = {"schemes": ["fpc", "rpa(keep=0.2)"], "methods": ["an", "ll-r+boostlu"]}
 SPACE = {"all": {"lr": [0.001, 0.01, 0.1]}, "ll-r+boostlu": {"delta": [0.1, 0.2], "alpha": [2, 5]}}
@@ -174,15 +175,34 @@ def test_references_are_full_in_every_wrapper_that_changes_the_model_and_the_met
     assert Grid.of(SMALL | {"reference": False}).trained == ("an", "ll-r+boostlu")
 
 
-def test_without_a_space_rates_and_one_alternative_are_tried():
-    tried = Tuning().settings("ll-r+boostlu", lr=0.02, seed=0)
-    alternative = methods.make("ll-r").alternative
-    rates = [(("lr", rate),) for rate in (0.002, 0.02, 0.2)]
-    assert [one.values for one in tried] == [*rates, (("lr", 0.02), *alternative.items())]
-    assert "ll-r(delta=0.1" in tried[-1].method("ll-r+boostlu") and tried[0].lr == 0.002
-    boosted = Tuning().settings("an+boostlu", lr=0.02, seed=0)  # the wrapper's, where it has one
-    assert boosted[-1].values[1:] == tuple(methods.make("an+boostlu").alternative.items())
-    assert len(Tuning().settings("an", lr=0.02, seed=0)) == 3
+def scored(settings, scores):
+    return [Setting(one.values, score) for one, score in zip(settings, scores, strict=True)]
+
+
+def test_without_a_space_rates_are_tried_until_the_best_is_inside_and_then_the_alternative():
+    tuning, lr = Tuning(), 0.02
+    first = tuning.settings("ll-r+boostlu", lr=lr, seed=0)
+    assert [one.lr for one in first] == [0.002, 0.00632, 0.02, 0.0632, 0.2]
+    tried = scored(first, [0.1, 0.2, 0.3, 0.4, 0.5])
+    rising = []
+    while len((one := tuning.further("ll-r+boostlu", tried, lr=lr)).values) == 1:
+        rising.append(one.lr)
+        tried.append(Setting(one.values, 0.5 + 0.01 * len(rising)))
+    assert rising == [0.632, 2, 6.32, 20] and one.lr == 20  # at most a factor of 1,000
+    falling = tuning.further("an", scored(first, [0.5, 0.4, 0.3, 0.2, None]), lr=lr)
+    assert falling.values == (("lr", 0.000632),)
+    # At the best rate; a wrapper's own alternative counts where the inner method has none.
+    inside = scored(first, [0.1, 0.2, 0.5, 0.4, None])
+    for spec in ("ll-r+boostlu", "an+boostlu"):
+        (other,) = [*alternative(spec)]
+        one = tuning.further(spec, inside, lr=lr)
+        assert one.values == (("lr", 0.02), other) and one.method(spec)
+        assert tuning.further(spec, [*inside, Setting(one.values, 0.6)], lr=lr) is None
+    assert [*alternative("ll-r+boostlu")] == [*methods.make("ll-r").alternative.items()]
+    assert tuning.further("an", inside, lr=lr) is None  # has no alternative
+    assert tuning.further("an", scored(first, [None] * 5), lr=lr) is None
+    own = Tuning(space={"an": {"lr": [1, 2, 3]}})
+    assert own.further("an", scored(own.settings("an", lr=lr, seed=0), [1, 2, 3]), lr=lr) is None
 
 
 def test_a_space_is_a_product_of_which_points_are_drawn_by_seed_and_settings_alone():
@@ -193,15 +213,15 @@ def test_a_space_is_a_product_of_which_points_are_drawn_by_seed_and_settings_alo
     }  # fmt: skip
     spec = every[0].method("ll-r+boostlu")
     assert spec.startswith("ll-r(delta=0.1, ") and "+boostlu(alpha=2.0, " in spec
-    some, more = (Tuning(3, SPACE | extra) for extra in ({}, {"an": {"pos_weight": [1, 2]}}))
+    some, more = (Tuning(3, space=SPACE | extra) for extra in ({}, {"an": {"pos_weight": [1, 2]}}))
     drawn = [tuple(some.settings("ll-r+boostlu", lr=1.0, seed=seed)) for seed in range(20)]
     assert drawn == [tuple(more.settings("ll-r+boostlu", lr=2.0, seed=seed)) for seed in range(20)]
     assert len(set(drawn)) > 10 and all(len(set(one)) == 3 for one in drawn)
-    shared = Tuning(2, {"all": {"lr": [1, 2, 3, 4]}})
+    shared = Tuning(2, space={"all": {"lr": [1, 2, 3, 4]}})
     for seed in range(5):  # every method tries the same rates
         first, second = (shared.settings(m, lr=1.0, seed=seed) for m in ("an", "ll-r+boostlu"))
         assert first == second and len(first) == 2
-    few = Tuning(9, {"an": {"lr": [1, 2]}}).settings("an", lr=1.0, seed=0)
+    few = Tuning(9, space={"an": {"lr": [1, 2]}}).settings("an", lr=1.0, seed=0)
     assert [one.lr for one in few] == [1, 2]
 
 
@@ -210,7 +230,7 @@ def test_a_setting_lies_at_an_edge_of_three_or_more_numbers():
     assert [at_edge(one, rates) for one in rates] == [True, False, True]
     assert not any(at_edge(one, rates[:2]) for one in rates[:2])
     fair = Tuning().settings("ll-r", lr=0.1, seed=0)
-    assert [at_edge(one, fair) for one in fair] == [True, False, True, False]
+    assert [at_edge(one, fair) for one in fair] == [True, False, False, False, True]
 
 
 def test_methods_are_trained_as_the_grid_or_a_protocol_says():

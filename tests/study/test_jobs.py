@@ -5,18 +5,24 @@ import json
 import pickle
 
 import numpy as np
+import pyarrow.compute as pc
 import pytest
 
 from simkit.annotate.annotators import Habits
 from simkit.annotate.prices import prices
 from simkit.errors import BadInput
+from simkit.learn import methods
 from simkit.learn.optim import Settings
+from simkit.results import runs
 from simkit.results.cells import Budget
+from simkit.results.job_store import Result
 from simkit.results.runs import MEASURED
 from simkit.study import jobs
-from simkit.study.grid import Grid, Pictures, Setting
-from simkit.study.jobs import Job, LabelBatch, check, label_batches, seconds, source_of, sweep
+from simkit.study.grid import Grid, Pictures
+from simkit.study.jobs import Job, LabelBatch, check, label_batches, seconds, source_of
 from simkit.study.sources import StudySource, open_source
+from simkit.study.sweep import choose, further, sweep
+from simkit.study.tuning import Setting
 from simkit.study.worker import run
 from tests.study.work import planned, rows_of
 
@@ -157,26 +163,65 @@ def test_what_no_job_could_use_is_refused(small, tiny):
         check(small(schemes=["picked(by=uncertainty)"]), data)
 
 
-def test_a_sweep_is_of_the_middle_budget_and_the_references_in_a_draw_of_its_own(small):
+def trials(swept):
+    return [
+        (one.scheme, one.reference, spec, json.loads(one.setting(spec).text))
+        for job in swept for one in job.batches for spec in one.methods
+    ]  # fmt: skip
+
+
+def test_a_sweep_is_of_the_middle_budget_and_the_references_in_draws_of_its_own(small):
     grid = small(methods=["an", "ll-r"], budgets=[10, 20, 30], draws=3, fair=True)
     made, data = planned(grid)
-    (tried,) = sweep(grid, data)
-    assert tried.sweep and tried.draws == (-1,) and str(tried).endswith("tuning")
-    bought = {(one.scheme, one.limit) for one in tried.batches if not one.reference}
+    tried = sweep(grid, data)
+    assert {draw for job in tried for draw in job.draws} == {-1, -2}
+    assert all(job.sweep for job in tried) and "tuning 1" in str(tried[-1])
+    batches = [batch for job in tried for batch in job.batches]
+    bought = {(one.scheme, one.limit) for one in batches if not one.reference}
     assert bought == {(scheme, Budget(20.0)) for scheme in grid.schemes}
-    every = [
-        (one.scheme, one.reference, spec, one.setting(spec).text)
-        for one in tried.batches for spec in one.methods
-    ]  # fmt: skip
-    assert len(every) == len(set(every)) == 2 * (3 + 4) + (3 + 3 + 4)  # an, ll-r; full, an, ll-r
-    assert json.loads(every[0][3]) == {"lr": 0.001}
+    every = trials([job for job in tried if -1 in job.draws])
+    assert len(every) == 5 * (2 * 2 + 3)  # an and ll-r under both schemes; full, an and ll-r
+    assert every[0][3] == {"lr": 0.001}
     wider = small(methods=["an", "em", "ll-r"], budgets=[20], draws=1, fair=True)
-    (more,) = sweep(wider, open_source(source_of(wider)))
-    assert set(every) <= {
-        (one.scheme, one.reference, spec, one.setting(spec).text)
-        for one in more.batches for spec in one.methods
-    }  # fmt: skip
+    more = trials(sweep(wider, open_source(source_of(wider))))
+    assert all(one in more for one in every)
     assert sweep(small(), data) == [] and len(made) == 3
+
+
+def test_the_results_of_a_sweep_decide_what_it_tries_next_and_what_it_chooses(small):
+    grid = small(methods=["an", "ll-r"], budgets=[20], draws=1, fair=True, reference=False)
+    data, top = planned(grid)[1], {"an": 0.1, "ll-r": 0.00316}  # an's is the largest of five
+    noise = {-1: {0.01: 0.02}, -2: {0.0316: 0.03}}  # an's best but one
+
+    def result(job):
+        rows = [
+            {"scheme": b.scheme, "reference": b.reference, "method": m, "draw": draw,
+             "tuned": b.setting(m).text, "tuned_map": mapped(m, b.setting(m), draw)}
+            for draw in job.draws for b in job.batches for m in b.methods
+        ]  # fmt: skip
+        return Result(runs.to_table([dict.fromkeys(runs.COLUMNS) | row for row in rows]))
+
+    def mapped(method, setting, draw):
+        away = abs(np.log10(setting.lr / top[method]))
+        luck = noise[draw].get(setting.lr, 0) * (method == "an")
+        return 0.7 - 0.1 * away - 0.2 * (len(setting.values) > 1) + luck
+
+    tried, rounds = [], []
+    following = sweep(grid, data)
+    while following:
+        tried += following
+        rounds.append({(m, *each.items()) for *_, m, each in trials(following)})
+        following = further(grid, data, tried, {job.key: result(job) for job in tried})
+    other = ("delta", methods.make("ll-r").alternative["delta"])
+    assert rounds[1:] == [{("an", ("lr", 0.316)), ("ll-r", ("lr", 0.00316), other)}]
+    chosen, unscored = choose(tried, {job.key: result(job) for job in tried})
+    assert not unscored and {key[1]: one.lr for key, one in chosen.items()} == top
+    an, ll_r = (chosen["single-positive", m] for m in ("an", "ll-r"))
+    assert (an.score, an.runs, an.edge, ll_r.runs) == (pytest.approx(0.7), 6, False, 6)
+    assert an.error > 0.004 and ll_r.error < 1e-6  # noise may choose 0.0316 next time
+    tables = {job.key: result(job).table for job in tried}
+    lost = {key: Result(one.filter(pc.not_equal(one["draw"], -2))) for key, one in tables.items()}
+    assert len(choose(tried, lost)[1]) == 2 * len(grid.schemes)  # without a score in one draw
 
 
 def test_chosen_settings_reach_all_budgets_and_others_are_left_out(small):

@@ -25,6 +25,7 @@ from simkit.learn.train import train
 from simkit.results import runs
 from simkit.study import jobs, worker
 from simkit.study.sources import ImageTransform, open_source
+from simkit.study.sweep import sweep
 from simkit.study.worker import buy, run, run_bytes
 from tests.study.work import first, planned, repeatable, rows_of
 
@@ -251,10 +252,11 @@ def test_a_sweep_scores_its_settings_on_complete_validation_labels(tiny):
     for validation in ("none", "partial"):
         grid = tiny(fair=True, validation=validation, methods=["an", "ll-r"], draws=1)
         data = open_source(jobs.source_of(grid))
-        (job,) = jobs.sweep(grid, data)
+        job = dataclasses.replace(sweep(grid, data)[0], draws=(runs.SWEEP,))
         rows = rows_of(run(job))
-        assert len(rows) == 3 + 4 and {row["draw"] for row in rows} == {runs.SWEEP}
-        assert [row["lr"] for row in rows if row["method"] == "an"] == [0.001, 0.01, 0.1]
+        assert len(rows) == 5 + 5 and {row["draw"] for row in rows} == {runs.SWEEP}
+        rates = [row["lr"] for row in rows if row["method"] == "an"]
+        assert rates == [0.001, 0.00316, 0.01, 0.0316, 0.1]
         labels = buy(job.batches[0], job, data).train
         assert {row["labels_id"] for row in rows} == {labels.id}
         scores = trained_by_hand(job, data, labels, epochs=rows[0]["epochs"], lr=0.001)("val")
@@ -421,8 +423,9 @@ def test_validation_labels_choose_the_epoch_of_temporary_models_too(photographs,
 def test_backbones_are_tuned_and_follow_protocols(photographs):
     tuning = {"runs": 2, "space": {"all": {"lr": [1e-4, 1e-3]}}}
     grid = photographs(methods=["an"], images=0.6, tuning=tuning)
-    (job,) = jobs.sweep(grid, open_source(jobs.source_of(grid)))
-    assert [row["lr"] for row in rows_of(run(job))] == [1e-4, 1e-3]
+    tried = sweep(grid, open_source(jobs.source_of(grid)))
+    rates = [row["lr"] for job in tried for row in rows_of(run(job))]
+    assert rates == 2 * [1e-4, 1e-3]
     papers = {"protocols": {"ll-r": "large-loss"}, "changed": {"select": "last"}, "size": 32}
     (job, *_), _ = planned(photographs(methods=["an", "ll-r"], pictures=papers))
     assert job.grid.training("ll-r") == protocol("large-loss").changed({"select": "last"})
