@@ -12,6 +12,7 @@ import pandas as pd
 
 from simkit.annotate.budget import FREE_MODEL
 from simkit.annotate.evaluation_set import half_width
+from simkit.metrics.ap import LabelCounts, mean_ap
 from simkit.quantities import money, numbered
 from simkit.results.cells import (
     Budget,
@@ -272,6 +273,13 @@ def _remarks(runs: Any) -> Iterator[str]:
                 f"the settings chosen for {listed([*names])} lie at the edge of the values tried"
                 f"{of}; {mend}"
             )
+    if failed := below_chance(table):
+        (level, *_), names = failed.values(), [*failed]
+        yield (
+            f"no better than a random order ({100 * level:.1f} mAP): {listed(names, len(names))}; "
+            "the settings are at fault, and nothing about the method follows; choose them with "
+            "--fair or [tuning.space]"
+        )
     less: dict[str, list[str]] = {}
     for row in schemes:
         if row.limit and (spent := _too_little(row)):
@@ -287,6 +295,22 @@ def _remarks(runs: Any) -> Iterator[str]:
             missing.setdefault(lacking, []).append(str(limit))
     for lacking, limits in missing.items():
         yield f"{listed(limits, len(limits))}: {lacking}"
+
+
+def below_chance(runs: Any) -> dict[str, float]:
+    """The mAP of a random order of the test images, by the name of each scheme and method whose
+    mean mAP is not above it: their settings failed. Empty for tables without counts of the test
+    labels."""
+    attrs = opened(runs).attrs
+    if "test_present" not in attrs:
+        return {}
+    counts = LabelCounts(np.array(attrs["test_present"]), np.array(attrs["test_absent"]))
+    level = mean_ap(counts.chance)
+    every = [cell for row in summary_rows(runs) for cell in row.cells]
+    return {
+        f"{cell.method} under {cell.scheme}{cell.limit.at}": level
+        for cell in every if cell.score.mean <= level
+    }  # fmt: skip
 
 
 def without_result(table: pd.DataFrame, rows: Sequence[Row]) -> str:
