@@ -274,9 +274,9 @@ def _remarks(runs: Any) -> Iterator[str]:
                 f"{of}; {mend}"
             )
     if failed := below_chance(table):
-        (level, *_), names = failed.values(), [*failed]
+        (level, *_), poor = failed.values(), [*failed]
         yield (
-            f"no better than a random order ({100 * level:.1f} mAP): {listed(names, len(names))}; "
+            f"no better than a random order ({100 * level:.1f} mAP): {listed(poor, len(poor))}; "
             "the settings are at fault, and nothing about the method follows; choose them with "
             "--fair or [tuning.space]"
         )
