@@ -1,10 +1,15 @@
-"""The cost of starting a command: memory, processor time, and the files walked through.
+"""The cost of starting a command: memory, processor time, imports, and the files walked through.
 
     python benchmarks/startup.py [--quick] [--json]
+    python benchmarks/startup.py --before CLONE [--runs FOLDER]   # against an earlier version
 
-Each command runs in a process of its own on small inputs: once as users run it, for the memory and
-the seconds of processor time, and once under a profiler that counts the files of simkit in which a
-function is executed. The commands that decide, price and order load no torch.
+Each command runs in a process of its own on small inputs: as users run it, for the memory and the
+seconds of processor time (the least of three runs), and once under a profiler that counts the files
+of simkit in which a function is executed. The commands that decide, price and order load no torch.
+
+With `--before`, `simkit simulate --scheme fpc`, and with `--runs` a plan of the finished comparison
+in FOLDER, run in turns with an earlier version in another clone; a second table has the seconds of
+importing each package (`python -X importtime`), without those that it imports.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,6 +57,8 @@ class Limit(NamedTuple):
     files: int | None = None
 
 
+GOES, TURNS = 3, 5
+LEAST = 8.0  # milliseconds of a package with a line of its own
 LIGHT = Limit(250, 1.3)
 TRAIN = Limit(2000, 20, 25)
 COMMANDS = {  # in this order: each uses files that those before it wrote
@@ -69,20 +77,79 @@ COMMANDS = {  # in this order: each uses files that those before it wrote
 }
 
 
+def environment(folder: Path, root: Path = ROOT) -> dict[str, str]:
+    """That of a user, whose Python keeps compiled files."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    places = {"PYTHONPATH": root, "SIMKIT_CACHE": folder / "cache"}
+    places["PYTHONPYCACHEPREFIX"] = folder / "compiled" / root.name
+    return kept | {name: str(place) for name, place in places.items()}
+
+
+def child(how: str, command: str, folder: Path, root: Path = ROOT) -> dict[str, Any]:
+    """What one run of a command in a process of its own measures."""
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, how, *command.split()],
+        cwd=folder, env=environment(folder, root), capture_output=True, text=True,
+    )  # fmt: skip
+    one: dict[str, Any] = json.loads((done.stdout.splitlines() or ["{}"])[-1] or "{}")
+    if one.get("code", 1):
+        sys.exit(f"simkit {command}: {done.stderr}")
+    return one
+
+
 def measured(command: str, folder: Path, *, walk: bool) -> dict[str, Any]:
     """Memory, seconds, heavy modules and walked files of one command."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SIMKIT_CACHE": str(folder / "cache")}
-    facts: dict[str, Any] = {}
-    for how in ("walk", "plain") if walk else ("plain",):  # the last one's numbers stand
-        done = subprocess.run(
-            [sys.executable, "-c", CHILD, how, *command.format(how=how).split()],
-            cwd=folder, env=environment, capture_output=True, text=True,
-        )  # fmt: skip
-        one = json.loads(done.stdout.splitlines()[-1])
-        if one["code"]:
-            sys.exit(f"simkit {command}: {done.stderr}")
-        facts = {**one, "files": max(one["files"], facts.get("files", 0))}
-    return facts
+    walked = child("walk", command.format(how="walk"), folder)["files"] if walk else 0
+    goes = GOES if command.split()[0] not in ("order", "receive", "train") else 1  # that write
+    runs = [child("plain", command.format(how="plain"), folder) for _ in range(goes)]
+    return min(runs, key=lambda one: float(one["seconds"])) | {"files": walked}
+
+
+def imports(command: str, folder: Path, root: Path) -> Counter[str]:
+    """Milliseconds of importing each package in one run of a command."""
+    words = [sys.executable, "-X", "importtime", "-m", "simkit", *command.split()]
+    done = subprocess.run(
+        words, cwd=folder, env=environment(folder, root), capture_output=True, text=True
+    )
+    found: Counter[str] = Counter()
+    for line in done.stderr.splitlines():
+        if line.startswith("import time:") and "imported package" not in line:
+            own, _, name = line.removeprefix("import time:").split("|")
+            package = name.strip().partition(".")[0]
+            found["Python" if package in sys.stdlib_module_names else package] += int(own)
+    return Counter({package: time / 1e3 for package, time in found.items()})
+
+
+def against_before(commands: dict[str, str], before: Path, folder: Path) -> dict[str, float]:
+    """Two tables: seconds of each command in turns with those of the earlier version, and the
+    milliseconds of its imports; returns how many times as fast the commands are."""
+    roots = {"before": before.resolve(), "now": ROOT}
+    rows, tables, ratios = [], {}, {}
+    for name, command in commands.items():
+        best: dict[str, list[float]] = {version: [] for version in roots}
+        least: dict[str, Counter[str]] = {}
+        for _ in range(TURNS):
+            for version, root in roots.items():
+                best[version].append(float(child("plain", command, folder, root)["seconds"]))
+                one = imports(command, folder, root)
+                least[version] = one & least.get(version, one)  # the least time of each package
+        then, now = (min(seconds) for seconds in best.values())
+        ratios[name] = then / now
+        tables[name] = least
+        rows.append([f"simkit {name}", f"{then:.2f}", f"{now:.2f}", f"{then / now:.2f}"])
+    measuring.table(["command", "processor s before", "now", "times as fast"], rows)
+    print()
+    heads = [f"{name.split()[0]}, ms {version}" for name in commands for version in roots]
+    columns = [tables[name][version] for name in commands for version in roots]
+    packages = {package for column in columns for package, time in column.items() if time >= LEAST}
+    shown = sorted(packages, key=lambda package: -max(column[package] for column in columns))
+    lines = [[package, *(f"{column[package]:.0f}" for column in columns)] for package in shown]
+    rest = [sum(time for name, time in column.items() if name not in shown) for column in columns]
+    lines += [["others", *(f"{time:.0f}" for time in rest)]]
+    lines += [["all", *(f"{column.total():.0f}" for column in columns)]]
+    measuring.table(["package", *heads], lines)
+    print()
+    return ratios
 
 
 def prepare(folder: Path) -> None:
@@ -115,11 +182,19 @@ def main() -> None:
         "--quick", action="store_true", help="without training, and files of two commands"
     )
     ask.add_argument("--json", action="store_true", help="one JSON object as the last line")
+    ask.add_argument("--before", type=Path, metavar="CLONE", help="of an earlier version")
+    ask.add_argument("--runs", type=Path, metavar="FOLDER", help="plan a finished comparison")
     given = ask.parse_args()
     sys.path.insert(0, str(ROOT))
     rows, facts = [], {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        if given.before:
+            commands = {"simulate --scheme fpc": "simulate --scheme fpc --out fpc.parquet"}
+            if given.runs:
+                commands["plan RUNS"] = f"plan {given.runs.resolve()} --budget 500 --images 9000"
+            found = against_before(commands, given.before, folder)
+            measuring.finish("startup", as_json=given.json, equal=True, ratios=found, sizes={})
         prepare(folder)
         for command, limit in COMMANDS.items():
             if given.quick and limit is TRAIN:

@@ -30,6 +30,7 @@ T = TypeVar("T")
 _PART = re.compile(r"([a-z0-9][a-z0-9_-]*)(?:\((.*)\))?", re.DOTALL | re.IGNORECASE)
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _hints: Any = cache(typing.get_type_hints)  # annotations are text, and slow to evaluate
+_entry_points: Any = cache(entry_points)  # of all installed distributions
 
 
 def _class_attributes(part: type) -> Iterator[str]:
@@ -167,7 +168,8 @@ class Registry(Generic[T]):
         if self._plugged or wanted in self._found:
             return
         self._plugged = True
-        for plug_in in entry_points(group=f"simkit.{self._packages[0].rpartition('.')[2]}"):
+        group = f"simkit.{self._packages[0].rpartition('.')[2]}"
+        for plug_in in _entry_points().select(group=group):
             try:
                 plug_in.load()
             except Exception as error:  # of foreign code; only its parts are missing

@@ -12,7 +12,6 @@ import click
 import simkit
 from simkit.cli import options
 from simkit.cli.output import print_json, progress, say, width, write_page
-from simkit.cli.status import say_savings
 from simkit.errors import BadInput
 
 if TYPE_CHECKING:
@@ -90,9 +89,11 @@ def command(
         if "confidence" in values:
             values["target"] = values["target"], values.pop("confidence")
         if "continue_" not in values:
-            from simkit.orders.project import with_spent
+            made = simkit.plan(folders, budget, **values)
+            if made.evidence.project is not None:
+                from simkit.orders.project import with_spent  # slow to load
 
-            made = with_spent(simkit.plan(folders, budget, **values))
+                made = with_spent(made)
         else:
             from simkit.study.next_plan import plan_next  # imports torch: models are trained
 
@@ -154,13 +155,15 @@ def _warn_of_old_comparisons(folders: tuple[Path, ...]) -> None:
 def _say_savings(folders: tuple[Path, ...]) -> None:
     """Print the savings by the scores of a project, if it has any."""
     from simkit.annotate.similarities import PROJECT_SCORES
-    from simkit.orders.project import Project, spent
-    from simkit.orders.project_scores import ProjectScores
     from simkit.planning.evidence import project_folder
 
     home = project_folder(*folders)
     if home is None or not (home / PROJECT_SCORES).is_file():
         return
+    from simkit.cli.status import say_savings
+    from simkit.orders.project import Project, spent
+    from simkit.orders.project_scores import ProjectScores
+
     project = Project.read(home)
     states = project.states
     scores = ProjectScores.of(project, states[0])

@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -271,8 +272,6 @@ def _annotate(
     data: Dataset, split: str, scheme: Scheme, price_list: Prices, request: Options
 ) -> simkit.PartialLabels:
     """The labels of one split: for the stated amount, or for the budget where there is one."""
-    from simkit.annotate.similarities import read_scores
-
     truth = data.truth[split]
     for name in ("features", "scores"):
         if getattr(request, name) is not None and not getattr(scheme, f"needs_{name}"):
@@ -298,9 +297,12 @@ def _annotate(
         "images": request.images, "hierarchy": data.hierarchy, "habits": habits,
         "boxes": data.boxes.get(split), "seed": request.seed or 0, "draw": request.draw,
         "features": features_of(scheme, request.features, data, request.data_spec, split),
-        "scores": read_scores(request.scores, split, truth.images, truth.classes,
-                              files=lambda: data.file_names(split)),
     }  # fmt: skip
+    if request.scores is not None:
+        from simkit.annotate.similarities import read_scores  # loads scipy.special
+
+        files = partial(data.file_names, split)
+        how["scores"] = read_scores(request.scores, split, truth.images, truth.classes, files=files)
     if request.budget is None:
         return simkit.simulate(truth, scheme, **how)
     if request.unit == "hours":

@@ -12,6 +12,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -93,8 +94,6 @@ class Hierarchy:
         BadInput
             For unknown or repeated names, and for cycles.
         """
-        import networkx as nx
-
         if len(set(classes)) != len(classes) or not classes:
             what = "names a class twice" if classes else "has no classes"
             raise BadInput(f"the hierarchy {what}; give every class its own name")
@@ -107,15 +106,25 @@ class Hierarchy:
             tuple(tuple(sorted(above)) for above in parents),
             tuple((synsets or {}).get(name, "") for name in classes),
         )
-        if not nx.is_directed_acyclic_graph(hierarchy.graph):
+        try:
+            hierarchy._order()
+        except CycleError:
+            import networkx as nx
+
             cycle = " -> ".join(classes[c] for c, _ in nx.find_cycle(hierarchy.graph))
-            raise BadInput(f"the hierarchy has a cycle: {cycle}; remove one of these edges")
+            raise BadInput(
+                f"the hierarchy has a cycle: {cycle}; remove one of these edges"
+            ) from None
         return hierarchy
+
+    def _order(self) -> list[int]:
+        """The indices of classes, parents first. Raises CycleError."""
+        return [*TopologicalSorter(dict(enumerate(self.parents))).static_order()]
 
     @cached_property
     def graph(self) -> nx.DiGraph:
         """Edges from parent to child between class indices."""
-        import networkx as nx
+        import networkx as nx  # takes a tenth of a second, and most commands draw no graph
 
         graph = nx.DiGraph()
         graph.add_nodes_from(range(len(self.classes)))
@@ -127,9 +136,7 @@ class Hierarchy:
         """(L, L) bool: above[c, a] is true where a is c itself or an ancestor of c."""
         L = len(self.classes)
         above = np.eye(L, dtype=bool)
-        import networkx as nx
-
-        for c in nx.topological_sort(self.graph):
+        for c in self._order():
             for parent in self.parents[c]:
                 above[c] |= above[parent]
         return above
@@ -142,7 +149,11 @@ class Hierarchy:
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """The children of each class, ascending."""
-        return tuple(tuple(sorted(self.graph.successors(c))) for c in range(len(self.classes)))
+        children: list[list[int]] = [[] for _ in self.classes]
+        for c, above in enumerate(self.parents):
+            for parent in above:
+                children[parent].append(c)
+        return tuple(map(tuple, children))
 
     @property
     def roots(self) -> NDArray[np.int64]:

@@ -25,7 +25,6 @@ from zipfile import ZipFile
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput, counted, examples, noting
@@ -104,7 +103,7 @@ class Column:
     @functools.cached_property
     def _coded(self) -> tuple[list[str], NDArray[np.int32]]:
         array = _as_text(self.raw)
-        array = pc.fill_null(array, "") if array.null_count else array
+        array = array.fill_null("") if array.null_count else array
         coded = array.dictionary_encode()
         texts, places = _plain_texts(self, coded.dictionary)
         return texts, places[coded.indices.to_numpy(zero_copy_only=False)]
@@ -197,6 +196,8 @@ class Column:
 
     def numbers(self, expected: str = "a number is expected") -> NDArray[np.float64]:
         """(m,) the cells as numbers, nan where blank. Raises BadInput, naming the row."""
+        import pyarrow.compute as pc
+
         try:
             raw = self.raw  # very many numbers, at the speed of pyarrow
             if pa.types.is_string(raw.type) and pc.any(blank := pc.equal(raw, "")).as_py():
@@ -537,6 +538,8 @@ def _plain_texts(column: Column, raw: pa.Array) -> tuple[list[str], NDArray[np.i
 
     A note says where texts that only look alike become one.
     """
+    import pyarrow.compute as pc  # slow to load; every command loads this module
+
     if pc.all(pc.string_is_ascii(raw)).as_py():  # the usual case, and many times faster
         trimmed = pc.ascii_trim_whitespace(raw)
         stripped = plains = trimmed.to_pylist()

@@ -14,7 +14,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from scipy.special import digamma
 
 from simkit.errors import BadInput, unknown
 from simkit.metrics.ranking import labels_of, marked, ranked, row_blocks, scores_and_labels
@@ -187,6 +186,8 @@ class LabelCounts:
         Of rank k the precision is (1 + (k - 1) (n - 1) / (N - 1)) / k on average, given a present
         image there; each rank is equally likely, and 1 / k adds up to the harmonic number of N.
         """
+        from scipy.special import digamma  # slow to load
+
         N = np.where(self.scored, self.present + self.absent, np.nan)
         harmonic = digamma(N + 1) + np.euler_gamma
         return np.asarray((harmonic + (self.present - 1) / (N - 1) * (N - harmonic)) / N)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from scipy.special import bdtrc, betainccinv, betaincinv  # scipy.stats takes a second to load
 
 from simkit.errors import BadInput, located
 from simkit.labels.coding import is_frame
@@ -39,6 +38,8 @@ def exact_interval(
 
     Source: Clopper and Pearson (Biometrika, 1934).
     """
+    from scipy.special import betainccinv, betaincinv  # slow to load, scipy.stats even more
+
     tail = (1 - level) / 2
     with np.errstate(invalid="ignore"):
         low = betaincinv(share * number, (1 - share) * number + 1, tail)
@@ -92,6 +93,8 @@ def fewest_images(precision: float) -> int:
 
 def _surely_reach(precision: float, ranks: Ranks) -> NDArray[np.bool_]:
     """(P,) whether each present image has the lowest score of a significant test."""
+    from scipy.special import bdtrc
+
     sure, order = np.zeros(len(ranks.hits), bool), np.arange(len(ranks.hits))
     tests = np.floor(np.log2(np.maximum(ranks.known / FEWEST, 0.5))) + 1
     part = np.zeros(len(ranks.known))  # of the errors, that the next test may make

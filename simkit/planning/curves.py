@@ -22,15 +22,15 @@ The constants below come from benchmarks/plan_backtest.py, which measures how we
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtri
 
 from simkit.annotate.annotators import Habits, outvoted
@@ -100,7 +100,7 @@ class CellCurve:
         """(R, M) mAP at the shares u (M,)."""
         log, known = np.log(np.clip(np.asarray(u, np.float64), 1e-9, 1.0)), np.log(self.u)
         y = _logit(np.column_stack([self.scores, self.end]))
-        value = expit(_by_row(itertools.repeat(log), itertools.repeat(np.append(known, 0.0)), y))
+        value = expit(_by_row(log, np.append(known, 0.0), y))
         part = np.clip((log - known[-1]) / max(-known[-1], 1e-9), 0.0, 1.0)  # of the way to u = 1
         gap = self.end - self.scores[:, -1]
         value += (BRIDGE * self.wander * gap)[:, None] * np.sqrt(4 * part * (1 - part))
@@ -154,11 +154,11 @@ class FullCurve:
 
     def _at(self, log: Array) -> Array:
         """(R, M) logit mAP by the logarithm of times."""
-        return _by_row(log, itertools.repeat(np.log(TIMES)), self._ascending)
+        return _by_row(log, np.log(TIMES), self._ascending)
 
     def _worth(self, value: Array, most: float) -> tuple[Array, Array]:
         """(R, M) logarithm of the times with this logit mAP, up to `most`; the lead over these."""
-        log = _by_row(value, self._ascending, itertools.repeat(np.log(TIMES)))
+        log = _by_row(value, self._ascending, np.log(TIMES))
         log = np.minimum(log, np.log(most))
         return log, value - self._at(log)
 
@@ -600,7 +600,7 @@ class Curves:
             sizes = self.evidence.cells[pair]
             log = np.log([size.amount / pool for size in sizes])
             scores = _logit(self._means([size.scores for size in sizes]))
-            here = _by_row(itertools.repeat(np.log(times)), itertools.repeat(log), scores)
+            here = _by_row(np.log(times), log, scores)
             start, most = np.minimum(times, np.exp(log[-1])), expit(scores[:, -1:])
             limit = full(np.exp(log[-1:]))
             gain = full.logit(times) - full.logit(start)
@@ -716,10 +716,39 @@ def _stacked(sizes: Sequence[Size]) -> tuple[Array, Array]:
     return np.stack([s.present for s in sizes]), np.stack([s.absent for s in sizes])
 
 
-def _by_row(x: Iterable[Array], at: Iterable[Array], values: Iterable[Array]) -> Array:
+def _by_row(x: Array, at: Array, values: Array) -> Array:
     """(R, M) linear interpolation of every row at its x (M,), from values (K,) at `at` (K,),
-    constant outside; one of them may be repeated for all rows."""
-    return np.stack([np.interp(*row) for row in zip(x, at, values, strict=False)])
+    constant outside; each may be one row for all. As numpy.interp has it, to the last bit."""
+    last = at.shape[-1] - 1
+    j = np.minimum(_place(at, x), max(last - 1, 0))
+    k = np.minimum(j + 1, last)
+    left, low, high = _taken(at, j), _taken(values, j), _taken(values, k)
+    gap = _taken(at, k) - left
+    slope = (high - low) / np.where(gap > 0, gap, 1.0)
+    line = np.where(x == left, low, slope * (x - left) + low)
+    first, end = (slice(None, 1), slice(-1, None))
+    outside = np.where(x >= at[..., end], values[..., end], values[..., first])
+    return np.where((x >= at[..., end]) | (x < at[..., first]), outside, line)
+
+
+def _place(at: Array, x: Array) -> NDArray[np.intp]:
+    """The last of the ascending `at` (K,) that is at most x, by row; 0 where all are greater."""
+    if at.ndim == 1:
+        return np.maximum(np.searchsorted(at, x, side="right") - 1, 0)
+    place = np.zeros(np.broadcast_shapes(x.shape, (len(at), 1)), np.intp)
+    step = 1 << (at.shape[1] - 1).bit_length() >> 1
+    while step:  # a binary search in all rows at once
+        further = np.minimum(place + step, at.shape[1] - 1)
+        place = np.where(_taken(at, further) <= x, further, place)
+        step >>= 1
+    return place
+
+
+def _taken(values: Array, places: NDArray[np.intp]) -> Array:
+    """The values (K,) of each row, or of the one for all, at the places (M,) of each row or all."""
+    if values.ndim == 1 or places.ndim == 1:
+        return values[..., places]
+    return np.take_along_axis(values, places, axis=1)
 
 
 def _logit(scores: Any) -> Any:

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from simkit import data as datasets
 from simkit import quantities
@@ -340,6 +339,8 @@ def like(classes: int, per_image: float, *, seed: int = 0) -> Truth:
             f"{MOST_SHOWN:.0%}"
         )
     tail, most = 1 / np.arange(1.0, classes + 1), MOST_SHOWN * classes
+
+    from scipy.optimize import brentq  # slow to load
 
     def over(scale: float) -> float:
         return float(np.minimum(MOST_SHOWN, scale * tail).sum()) - per_image

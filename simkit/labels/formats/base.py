@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
@@ -495,7 +494,7 @@ def from_lists(
     BadInput
         For an empty entry, and for a class that is not among the names.
     """
-    rows = np.concatenate([pc.list_parent_indices(lists).to_numpy() for lists in sides])
+    rows = np.concatenate([lists.value_parent_indices().to_numpy() for lists in sides])
     listed = pa.chunked_array([lists.flatten() for lists in sides])
     states = np.repeat([PRESENT, ABSENT][: len(sides)], [len(chunk) for chunk in listed.chunks])
     if listed.null_count:

@@ -6,7 +6,7 @@ import base64
 import json
 import os
 import zlib
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -65,10 +65,10 @@ class Parquet(base.Format):
             for start in range(0, labels.codes.nnz, ROWS):
                 part = slice(start, start + ROWS)
                 images = labels.images[rows[part]]
-                ids = pa.array(images) if numbers else _strings(images, "image ids")
-                columns = pa.array(labels.codes.indices[part].astype(np.int32))
+                ids = _array(images, id_type) if numbers else _strings(images, "image ids")
+                columns = _array(labels.codes.indices[part], pa.int32())
                 named = pa.DictionaryArray.from_arrays(columns, classes)
-                states = pa.array(labels.codes.data[part])
+                states = _array(labels.codes.data[part], pa.int8())
                 writer.write_table(pa.table([ids, named, states], schema=schema))
             # Everything but the rows, as ASCII JSON; one bit or so for an image with a label.
             labelled = np.diff(labels.codes.indptr) > 0
@@ -144,11 +144,22 @@ class Parquet(base.Format):
             return base.from_rows(rows, columns, states, images=images, classes=tuple(names))
 
 
+# pyarrow.array imports pandas, which takes a quarter of a second; arrays of buffers do not.
+def _array(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
+    """(m,) numbers for pyarrow."""
+    numbers = np.ascontiguousarray(values, kind.to_pandas_dtype())
+    return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(numbers)])
+
+
 def _strings(values: Any, what: str) -> pa.Array:
+    """(m,) texts for pyarrow. Raises BadInput where one is no Unicode."""
     try:
-        return pa.array(list(values), pa.string())
+        texts = [text.encode() for text in values]
     except UnicodeEncodeError as error:
         raise BadInput(f"{what} cannot be written as UTF-8 ({error.object!r}); rename it") from None
+    offsets = np.fromiter(accumulate(map(len, texts), initial=0), np.int32)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(texts))]
+    return pa.Array.from_buffers(pa.string(), len(texts), buffers)
 
 
 def _pack_ids(ids: NDArray[Any], labelled: NDArray[np.bool_]) -> dict[str, Any]:
