@@ -15,6 +15,7 @@ from simkit.errors import BadInput
 T = TypeVar("T")
 Precision = Literal["fp32", "tf32", "bf16"]
 _MARGIN = 0.9  # of the spare memory may be filled; the rest is for fragments
+_FREED = (1 << 25) - (1 << 16)  # bytes, just below the largest limit of glibc
 # Processes that train heads on one GPU, at most, and bytes of it for each. A step of heads sends
 # more than a thousand small operations, and eight processes send as fast as a GPU computes them
 # (benchmarks/grid_gpu.py).
@@ -75,6 +76,16 @@ def channels_last(images: Tensor) -> Tensor:
     """Images (b, C, H, W) with the channels last in memory; other inputs of networks, such as
     tokens, as they are."""
     return images.contiguous(memory_format=torch.channels_last) if images.ndim == 4 else images
+
+
+def keep_memory() -> None:
+    """Let the process keep freed memory for the next layers, up to 64 MB for each thread.
+
+    glibc raises its limits to a block of up to 32 MB that it once freed. Below them it returns the
+    memory of a layer to the system, which clears it again for the next one: a third of the time of
+    a small network. Other systems ignore it.
+    """
+    torch.empty(_FREED, dtype=torch.uint8)
 
 
 def usable(precision: Precision, device: torch.device) -> Precision:

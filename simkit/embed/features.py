@@ -22,7 +22,7 @@ from torch import Tensor
 from simkit.cache import INDEX
 from simkit.data.dataset import Dataset, Pictures
 from simkit.embed.decoding import FIT, fitted
-from simkit.embed.devices import Batches, channels_last, device_of, products_in
+from simkit.embed.devices import Batches, channels_last, device_of, keep_memory, products_in
 from simkit.embed.feature_cache import Place, Stored
 from simkit.embed.feature_files import (
     KINDS,
@@ -35,7 +35,7 @@ from simkit.embed.feature_files import (
     Skipped,
     id_without,
 )
-from simkit.embed.networks import Backbone
+from simkit.embed.networks import Backbone, folded
 from simkit.errors import BadInput
 from simkit.files import reading
 from simkit.history import History, content_id, versions
@@ -43,7 +43,9 @@ from simkit.labels.formats.npz import Arrays
 from simkit.progress import Progress, silent
 
 Unreadable = Literal["stop", "skip", "before"]
-_AT_ONCE = 4  # images in a batch on a CPU, which is fastest when layers reuse allocated memory
+# Images in a batch on a CPU, at most, and their pixels: it is fastest when the largest layers fit
+# into memory that is already allocated.
+_AT_ONCE, _PIXELS = 4, 140_000
 _MEANS = 256  # maps pooled at a time
 _LARGEST = float(np.finfo(np.float16).max)
 
@@ -357,32 +359,33 @@ class NetworkPass:
     """
 
     def __init__(self, backbone: Backbone, device: str, batch: int = 32) -> None:
-        self.backbone = backbone
+        self.backbone, self._net = backbone, backbone
         home = next(backbone.parameters()).device
         stays = device == "auto" and home.type == "cuda"
         self.device = home if stays else device_of(device, mps=True)
         self.batch = batch
         cpu = self.device.type == "cpu"
-        self._batches = Batches(_AT_ONCE if cpu else batch, self.device)
+        at_once = min(_AT_ONCE, max(1, _PIXELS // backbone.size**2)) if cpu else batch
+        self._batches = Batches(at_once, self.device)
         self._threads = torch.get_num_threads() if cpu else 1
         self._pool: ThreadPoolExecutor | None = None
 
     @contextmanager
     def ready(self) -> Iterator[None]:
-        """The network in evaluation mode on the device; its state and switches are restored."""
-        was_training, home = self.backbone.training, next(self.backbone.parameters()).device
-        try:
-            self.backbone.to(self.device, memory_format=torch.channels_last).eval()
-            alone = {"initializer": torch.set_num_threads, "initargs": (1,)}
-            with (
-                products_in("fp32"),
-                torch.autocast(self.device.type, enabled=False),
-                torch.inference_mode(),
-                ThreadPoolExecutor(self._threads, "network", **alone) as self._pool,  # type: ignore[arg-type]
-            ):
-                yield
-        finally:
-            self.backbone.to(home, memory_format=torch.contiguous_format).train(was_training)
+        """The network on the device; its switches are restored. The backbone is left as it is."""
+        alone = {"initializer": torch.set_num_threads, "initargs": (1,)}
+        with (
+            products_in("fp32"),
+            torch.autocast(self.device.type, enabled=False),
+            torch.inference_mode(),
+            ThreadPoolExecutor(self._threads, "network", **alone) as self._pool,  # type: ignore[arg-type]
+        ):
+            if self.device.type == "cpu":
+                keep_memory()
+            if self._net is self.backbone:
+                self._net = folded(self.backbone)
+                self._net.to(self.device, memory_format=torch.channels_last)
+            yield
 
     def shape(self, kind: Kind) -> tuple[int, ...]:
         """Shape of one image's features: (D,) or (D, h, w)."""
@@ -417,6 +420,6 @@ class NetworkPass:
         """Features of one batch by kind, fp16 on the CPU."""
         padded = [*images, *[torch.zeros_like(images[0])] * (self._batches.size - len(images))]
         pictures = torch.stack(padded).to(self.device)
-        maps, pooled = self.backbone.maps_and_pooled(channels_last(self.backbone.prepare(pictures)))
+        maps, pooled = self._net.maps_and_pooled(channels_last(self._net.prepare(pictures)))
         computed: dict[Kind, Tensor] = {"maps": maps, "pooled": pooled}
         return [computed[kind][: len(images)].float().half().contiguous().cpu() for kind in kinds]

@@ -5,6 +5,7 @@ Networks of timm are called `timm:NAME`; timm is imported at first use, as it is
 
 from __future__ import annotations
 
+import copy
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import functional_call
+from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from simkit.errors import BadInput, unknown
 from simkit.history import content_id
@@ -21,6 +23,7 @@ IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
 SCENES_WEIGHTS = Path(__file__).with_name("scenes-net.safetensors")
 TIMM = "pretrained"  # weights: timm's
+_ROUNDING = 1e-3  # of the largest value of maps; folding changes it by less than 1e-4
 _PREFIX, _HUB = "timm:", "hf-hub:"
 
 
@@ -298,6 +301,46 @@ class TimmNetwork(Backbone):
             parts: Any = (norm.normalized_shape, norm.weight, norm.bias, norm.eps)
             maps = F.layer_norm(maps.movedim(1, -1), *parts).movedim(-1, 1)
         return maps, last
+
+
+def folded(net: Backbone) -> Backbone:
+    """A copy in evaluation mode, with batch norms folded into the convolutions before them.
+
+    This changes roundings alone, and takes a tenth to a third less time. A network whose maps it
+    would change in another way, such as one that also uses a convolution's output without the norm,
+    is copied as it is.
+    """
+    whole, pairs = copy.deepcopy(net).eval(), dict[str, str]()
+
+    def note(layer: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
+        if isinstance(layer, nn.Conv2d):
+            output.made_by = names[layer]
+        elif made_by := getattr(inputs[0], "made_by", ""):
+            pairs[names[layer]] = made_by
+
+    names = {
+        layer: name
+        for name, layer in whole.named_modules()
+        if isinstance(layer, nn.Conv2d | nn.BatchNorm2d)
+    }
+    if not any(isinstance(layer, nn.BatchNorm2d) for layer in names):
+        return whole
+    chance = torch.Generator().manual_seed(0)
+    noise = torch.randint(0, 256, (1, 3, net.size, net.size), generator=chance, dtype=torch.uint8)
+    image = net.prepare(noise.to(next(net.parameters()).device))
+    hooks = [layer.register_forward_hook(note) for layer in names]
+    with torch.no_grad():
+        maps = whole(image)
+    for hook in hooks:
+        hook.remove()
+    fused = copy.deepcopy(whole)
+    for norm_name, name in pairs.items():
+        norm = fused.get_submodule(norm_name)
+        fused.set_submodule(name, fuse_conv_bn_eval(fused.get_submodule(name), norm))
+        fused.set_submodule(norm_name, nn.Sequential(*norm.children()))  # timm's: activations
+    with torch.no_grad():
+        error = (fused(image) - maps).abs().max()
+    return fused if error <= _ROUNDING * maps.abs().max() else whole
 
 
 def timm_class(name: str) -> type[TimmNetwork] | None:
