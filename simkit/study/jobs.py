@@ -349,8 +349,8 @@ def possible(grid: Grid, spec: str) -> list[Setting]:
     if grid.tuning is None:
         return []
     first = grid.tuning.settings(spec, lr=usual_rate(grid, spec), seed=grid.seed)
-    others = [] if grid.tuning.values(spec) else alternative(spec)
-    return [*first, *(Setting((*first[0].values, each)) for each in others)]
+    other = () if grid.tuning.values(spec) else alternative(spec)
+    return [*first, *([Setting((*first[0].values, *other))] if other else [])]
 
 
 def usual_rate(grid: Grid, spec: str) -> float:

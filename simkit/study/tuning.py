@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -149,17 +149,15 @@ class Tuning:
             half = round(2 * math.log10(best.lr / lr)) + (1 if best.lr == max(every) else -1)
             if abs(half) <= _LAST:
                 return _rate(lr, half)
-        others = [Setting((*best.values, each)) for each in alternative(spec)]
-        return next((one for one in others if one.values not in {t.values for t in tried}), None)
+        other = Setting((*best.values, *alternative(spec)))
+        return None if other.values in {one.values for one in tried} else other
 
 
-def alternative(spec: str) -> Iterator[tuple[str, Any]]:
-    """Name and other value of the most important setting of a method, if it declares one.
-
-    That of a wrapper counts only if the wrapped method has none.
-    """
-    every = [item for part in layers(methods.make(spec)) for item in part.alternative.items()]
-    yield from every[:1]
+def alternative(spec: str) -> tuple[tuple[str, Any], ...]:
+    """Another value of the most important setting of a method, or of several that belong together;
+    empty if it declares none. That of a wrapper counts only if the wrapped method has none."""
+    declared = (part.alternative for part in layers(methods.make(spec)) if part.alternative)
+    return tuple(next(declared, {}).items())
 
 
 def _rate(lr: float, half: int) -> Setting:

@@ -194,11 +194,11 @@ def test_without_a_space_rates_are_tried_until_the_best_is_inside_and_then_the_a
     # At the best rate; a wrapper's own alternative counts where the inner method has none.
     inside = scored(first, [0.1, 0.2, 0.5, 0.4, None])
     for spec in ("ll-r+boostlu", "an+boostlu"):
-        (other,) = [*alternative(spec)]
         one = tuning.further(spec, inside, lr=lr)
-        assert one.values == (("lr", 0.02), other) and one.method(spec)
+        assert one.values == (("lr", 0.02), *alternative(spec)) and one.method(spec)
         assert tuning.further(spec, [*inside, Setting(one.values, 0.6)], lr=lr) is None
-    assert [*alternative("ll-r+boostlu")] == [*methods.make("ll-r").alternative.items()]
+    assert dict(alternative("ll-r+boostlu")) == methods.make("ll-r").alternative
+    assert dict(alternative("gr-loss")).keys() == {"w1", "b1"}  # which belong together
     assert tuning.further("an", inside, lr=lr) is None  # has no alternative
     assert tuning.further("an", scored(first, [None] * 5), lr=lr) is None
     own = Tuning(space={"an": {"lr": [1, 2, 3]}})
