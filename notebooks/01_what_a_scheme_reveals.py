@@ -156,6 +156,7 @@ grid = simkit.Grid(
     prices=prices.name,
     draws=2 if quick else 5,
     train=simkit.demo_grid().train,
+    fair=True,
 )
 with tempfile.TemporaryDirectory() as folder:
     comparison = simkit.compare(grid, out=folder, workers=1)

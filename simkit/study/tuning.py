@@ -154,10 +154,15 @@ class Tuning:
 
 
 def alternative(spec: str) -> tuple[tuple[str, Any], ...]:
-    """Another value of the most important setting of a method, or of several that belong together;
-    empty if it declares none. That of a wrapper counts only if the wrapped method has none."""
-    declared = (part.alternative for part in layers(methods.make(spec)) if part.alternative)
-    return tuple(next(declared, {}).items())
+    """Another value of the most important setting of a method, or of several that belong together.
+
+    Empty if it declares none, or if the name of the method sets one of them. That of a wrapper
+    counts only if the wrapped method declares none.
+    """
+    part = next((one for one in layers(methods.make(spec)) if one.alternative), None)
+    defaults = {} if part is None else {one.name: one.default for one in dataclasses.fields(part)}
+    values = {} if part is None else part.alternative
+    return () if any(getattr(part, n) != defaults[n] for n in values) else tuple(values.items())
 
 
 def _rate(lr: float, half: int) -> Setting:
