@@ -292,18 +292,15 @@ assert quick or (max(flat[1]["gap"], flat[2]["gap"]) < 0.02 and interval(spread)
 #
 # ## Against other methods
 #
-# Every method has its own learning rate, as in the paper: the best of three on validation labels, in a separate draw.
+# Every method has its own settings, as in the paper: the best on validation labels, in draws of their own (`fair`).
 # ROLE is given the true mean number of present classes of a training image, `K`.
 
 # %%
-from simkit import Tuning
-
 role = f"role(expected={K})"
 rivals = ["an", "lsan", "asl", role, "em", "em-apl", "ll-r", "ll-r+boostlu"]
 rivals += ["ll-ct", "ll-ct+boostlu", "ll-cp", "ll-cp+boostlu"]
 rivals = [rivals[n] for n in (0, 4, 6, 7)] if quick else rivals
-tuning = Tuning(runs=2 if quick else 3, space={"all": {"lr": [0.01, 0.03, 0.1]}})
-grid = Grid(schemes[:1], rivals, tuning=tuning, reference=False, **how)
+grid = Grid(schemes[:1], rivals, fair=True, reference=False, **how)
 rivalry = simkit.compare(grid, out=f"{folder.name}/rivals", workers=1)
 draw("ablation")(ablation(rivalry.table, "an"), "EM and LL-R + BoostLU lead on single positives")
 

@@ -46,7 +46,7 @@ data = "scenes:images=300,val=60,test=100" if quick else "scenes:images=3000,val
 scenes = open_source(Source(data, ("train", "test"), ("maps",), "scenes-net"))
 train, test, maps = scenes.truth("train"), scenes.truth("test"), scenes.inputs("test", "maps")
 how = {"schemes": ["single-positive"], "data": scenes.data.spec, "draws": 2 if quick else 6}
-how |= {"train": demo().train, "reference": False}
+how |= {"train": demo().train, "reference": False, "fair": True}
 with_interval = "{0.mean:+.1f} ({0.low:+.1f} to {0.high:+.1f})"  # a mean over draws, and its 95 % interval
 
 # %% [markdown]
