@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pytest
 
 import simkit
+from tests.test_notebooks import TO_EXECUTE
 
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "docs" / "papers.md"
@@ -92,3 +93,14 @@ def test_a_verdict_is_one_of_few_and_gives_its_reason(row: Row) -> None:
     reason = row.verdict[found.end() :].split()
     assert found[1] == "confirmed" or len(reason) >= 4, "why?"
     assert row.seen != "none" or found[1] == "not reproduced", "seen nowhere"
+
+
+@EVERY
+def test_the_numbers_of_a_verdict_came_out_where_the_row_says(row: Row) -> None:
+    """Decimal numbers, without those of the paper: in outputs of a notebook, or in results."""
+    links = re.findall(r"\]\(([^)]+)\)", f"{row.seen} {row.verdict}")
+    if not links or TO_EXECUTE.intersection(Path(link).name[:2] for link in links):
+        pytest.skip("not seen, or in a notebook that is to be executed again")
+    shown = "".join((FILE.parent / link).read_text("utf-8") for link in links)
+    own = re.sub(r"\(?paper[^;,)]*[;,)]?", "", row.verdict)
+    assert not {number for number in re.findall(r"\d[\d,]*\.\d+", own) if number not in shown}

@@ -198,7 +198,7 @@ def test_without_a_space_rates_are_tried_until_the_best_is_inside_and_then_the_a
         assert one.values == (("lr", 0.02), *alternative(spec)) and one.method(spec)
         assert tuning.further(spec, [*inside, Setting(one.values, 0.6)], lr=lr) is None
     assert dict(alternative("ll-r+boostlu")) == methods.make("ll-r").alternative
-    assert not alternative("ll-r(delta=0.2)") and alternative("ll-r(k_of=unknown)")  # set by the user
+    assert alternative("ll-r(k_of=unknown)") and not alternative("ll-r(delta=0.2)")  # named
     assert dict(alternative("gr-loss")).keys() == {"w1", "b1"}  # which belong together
     assert tuning.further("an", inside, lr=lr) is None  # has no alternative
     assert tuning.further("an", scored(first, [None] * 5), lr=lr) is None
