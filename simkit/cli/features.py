@@ -78,15 +78,18 @@ def command(request: Options) -> None:
     One process for each of four GPUs:
       for i in 1 2 3 4; do simkit features ... --device cuda:$((i-1)) --part $i/4 & done; wait
     """
-    from simkit.study.scheduler import Part
-
     options.only_one({"--scheduler": request.scheduler, "--part": request.part})
     if request.prune is not None:
         _prune(request.prune)
         return
     if request.scheduler:
         _on_cluster(request)
-    made = _made(Part.read(request.part or "1/1"), request)
+    part = None
+    if request.part:
+        from simkit.study.scheduler import Part
+
+        part = Part.read(request.part)
+    made = _made(part, request)
     peak = peak_memory()
     print_json({"features": made, "peak_memory_mb": peak})
     for facts in made:
@@ -122,7 +125,7 @@ def _on_cluster(request: Options) -> None:
         in_parts(of_part, request.scheduler, images, advance)
 
 
-def _made(part: Part, request: Options, *, quiet: bool = False) -> list[dict[str, Any]]:
+def _made(part: Part | None, request: Options, *, quiet: bool = False) -> list[dict[str, Any]]:
     """Facts about the features of all splits, or of one part of them."""
     from simkit.data.dataset import WHOLE
     from simkit.study.sources import warn_of_scenes_net
@@ -148,7 +151,7 @@ def _extract(
     net: Any,
     request: Options,
     *,
-    part: Part,
+    part: Part | None,
     advance: Progress,
 ) -> list[dict[str, Any]]:
     """Facts about the features of a split, one for each kind."""
@@ -163,14 +166,15 @@ def _extract(
         calls[1:] = [(done, time.perf_counter())]
 
     features = extract(
-        data, split, net, kinds=kinds, batch=request.batch, part=(part.number, part.of),
-        unreadable=request.unreadable, device=request.device, progress=count, **place,
+        data, split, net, kinds=kinds, batch=request.batch, unreadable=request.unreadable,
+        part=(part.number, part.of) if part else (1, 1), device=request.device, progress=count,
+        **place,
     )  # fmt: skip
     (kept, start), (done, end) = (calls[0], calls[-1]) if calls else ((0, 0.0), (0, 0.0))
     facts = {"split": split, "kept": kept, "computed": done - kept, "seconds": end - start}
     made = []
     for kind in kinds:
-        more: dict[str, Any] = {"part": str(part)}
+        more: dict[str, Any] = {"part": str(part or "1/1")}
         if kind in features:
             of_kind, values = features[kind], features[kind].values
             folders = {file.parent for file in values.files}  # type: ignore[union-attr]

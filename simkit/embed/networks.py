@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import functional_call
-from torch.nn.utils.fusion import fuse_conv_bn_eval
+from torch.nn.utils.fusion import fuse_conv_bn_weights
 
 from simkit.errors import BadInput, unknown
 from simkit.history import content_id
@@ -310,37 +310,36 @@ def folded(net: Backbone) -> Backbone:
     would change in another way, such as one that also uses a convolution's output without the norm,
     is copied as it is.
     """
-    whole, pairs = copy.deepcopy(net).eval(), dict[str, str]()
+    fused, pairs = copy.deepcopy(net).eval(), dict[str, nn.Conv2d]()
 
     def note(layer: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
         if isinstance(layer, nn.Conv2d):
-            output.made_by = names[layer]
-        elif made_by := getattr(inputs[0], "made_by", ""):
+            output.made_by = layer
+        elif made_by := getattr(inputs[0], "made_by", None):
             pairs[names[layer]] = made_by
 
-    names = {
-        layer: name
-        for name, layer in whole.named_modules()
-        if isinstance(layer, nn.Conv2d | nn.BatchNorm2d)
-    }
-    if not any(isinstance(layer, nn.BatchNorm2d) for layer in names):
-        return whole
+    convolutions = [layer for layer in fused.modules() if isinstance(layer, nn.Conv2d)]
+    norms = {name: each for name, each in fused.named_modules() if isinstance(each, nn.BatchNorm2d)}
+    names = {layer: name for name, layer in norms.items()}
+    if not norms:
+        return fused
     chance = torch.Generator().manual_seed(0)
     noise = torch.randint(0, 256, (1, 3, net.size, net.size), generator=chance, dtype=torch.uint8)
     image = net.prepare(noise.to(next(net.parameters()).device))
-    hooks = [layer.register_forward_hook(note) for layer in names]
     with torch.no_grad():
-        maps = whole(image)
-    for hook in hooks:
-        hook.remove()
-    fused = copy.deepcopy(whole)
-    for norm_name, name in pairs.items():
-        norm = fused.get_submodule(norm_name)
-        fused.set_submodule(name, fuse_conv_bn_eval(fused.get_submodule(name), norm))
-        fused.set_submodule(norm_name, nn.Sequential(*norm.children()))  # timm's: activations
-    with torch.no_grad():
+        hooks = [layer.register_forward_hook(note) for layer in (*convolutions, *names)]
+        maps = fused(image)
+        for hook in hooks:
+            hook.remove()
+        for name, conv in pairs.items():
+            norm = norms[name]
+            conv.weight, conv.bias = fuse_conv_bn_weights(
+                conv.weight, conv.bias, norm.running_mean, norm.running_var, norm.eps, norm.weight,
+                norm.bias,
+            )  # fmt: skip
+            fused.set_submodule(name, nn.Sequential(*norm.children()))  # timm's: activations
         error = (fused(image) - maps).abs().max()
-    return fused if error <= _ROUNDING * maps.abs().max() else whole
+    return fused if error <= _ROUNDING * maps.abs().max() else copy.deepcopy(net).eval()
 
 
 def timm_class(name: str) -> type[TimmNetwork] | None:
