@@ -86,11 +86,11 @@ class Record:
             warm_up = self.settings.ema_warm_up
             self.averages = Averages(stack.weights(), decay, warm_up=warm_up)
 
-    def note_losses(self, epoch: int, sums: list[Tensor], stack: Stack) -> None:
-        """Record the mean losses of an epoch from the sums (r,) over all images of every share."""
-        for share, total in zip(stack.shares, sums, strict=True):
-            means = (total.double().cpu() / len(stack.rows)).tolist()
-            for run, loss in zip(share.runs, means, strict=True):
+    def note_losses(self, epoch: int, sums: Tensor, stack: Stack) -> None:
+        """Record the mean losses of an epoch from the sums (R,) over all images, share by share."""
+        means = iter((sums.double().cpu() / len(stack.rows)).tolist())
+        for share in stack.shares:
+            for run, loss in zip(share.runs, means, strict=False):
                 losses = self.curves[run].losses
                 if not math.isfinite(loss) and all(map(math.isfinite, losses)):
                     text = (

@@ -193,6 +193,9 @@ class Stack:
             share.rows = rows = slice(first, first + len(share.runs))
             share.head = Head(self.heads.weight.data[rows], self.heads.bias.data[rows])
             first = rows.stop
+        # (R,) in the order of the shares: whether the loss of a batch is a sum over its images
+        sums = [share.method.sums for share in self.shares for _ in share.runs]
+        self.sums = torch.tensor(sums, device=self.device)
         self.place = {run: (share, k) for share in self.shares for k, run in enumerate(share.runs)}
 
     def _shares(self, lrs: Sequence[float], start: WarmStart | None) -> list[Share]:

@@ -302,7 +302,7 @@ def fit(stack: Stack, stage: Stage, head_curves: dict[str, list[float]]) -> Reco
         places = [order[rows] for rows in batches(n, settings.batch_size)]
         steps = [places[rows] for rows in batches(len(places), settings.accumulate)]
         data = stack.loader.batches([team.part(each) for each in places], count)
-        sums = [torch.zeros(len(share.runs), device=stack.device) for share in stack.shares]
+        sums = torch.zeros(len(stack.runs), device=stack.device)
         with stack.training(count):
             for k, step in enumerate(steps):
                 optimiser.schedule(settings, (epoch - 1) * len(steps) + k, len(steps))
@@ -338,11 +338,11 @@ def _forward_and_backward(
     place: Places,
     images: int,
     stack: Stack,
-    sums: list[Tensor],
+    sums: Tensor,
 ) -> list[tuple[Share, Batch, Outputs]]:
     """Add a batch's gradients, and its losses to `sums`; returns the batch of each share.
 
-    data: loads the next batch.  place (b,): among the asked images.  images: of the whole step.
+    sums (R,): of all runs, in the order of the shares.  data: loads the next batch.  place (b,): among the asked images.  images: of the whole step.
     Nothing in a step waits for the device: indices come from pinned memory, the sums stay on the
     device.
     """
@@ -354,26 +354,27 @@ def _forward_and_backward(
         outs = stack.forward(x)
     boxes, flips = team.gathered(views.boxes, b), team.gathered(views.flips, b)
     index, where = (on_device(rows, stack.device) for rows in (stack.rows[place], place))
-    seen = []
-    total = torch.zeros((), device=stack.device)
-    for share, share_out, share_sum in zip(stack.shares, outs, sums, strict=True):
+    seen, of_shares = [], []
+    for share, share_out in zip(stack.shares, outs, strict=True):
         method = share.method
         out = team.whole(share_out, b, method.needs)
         labels = share.labels_at(place, where)
         batch = Batch(index, labels, boxes=boxes, flips=flips, share=part_of_step)
         losses = method.loss(batch, out, share.state)
-        if losses.shape != share_sum.shape:  # one number for all runs would scale their gradients
+        wanted = (len(share.runs),)
+        if losses.shape != wanted:  # one number for all runs would scale their gradients
             raise BadInput(
                 f"the loss of {method.name!r} has the shape {tuple(losses.shape)}; runs are "
-                f"trained together, and each needs its own, here {tuple(share_sum.shape)}: reduce "
+                f"trained together, and each needs its own, here {wanted}: reduce "
                 "over the last two dimensions, as in values.mean((-2, -1))"
             )
-        # Runs share no parameter, so the sum of their losses has the gradients of each alone.
-        # Means over batches of different sizes are weighted to the mean over the step.
-        total = total + losses.sum() * (1 if method.sums else part_of_step)
-        share_sum += losses.detach() * (1 if method.sums else b)
+        of_shares.append(losses)
         seen.append((share, batch, out.detached()))
-    total.backward()
+    # Runs share no parameter, so the sum of their losses has the gradients of each alone. Means
+    # over batches of different sizes are weighted to the mean over the step.
+    of_runs = torch.cat(of_shares)
+    (of_runs * torch.where(stack.sums, 1.0, part_of_step)).sum().backward()
+    sums += of_runs.detach() * torch.where(stack.sums, 1, b)
     return seen
 
 

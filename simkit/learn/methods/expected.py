@@ -19,7 +19,7 @@ from simkit.annotate.similarities import Similarities
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN, PartialLabels
-from simkit.learn.losses import Epsilon, bce, reduce, wide
+from simkit.learn.losses import Epsilon, bce, kth_largest, reduce, wide
 from simkit.learn.method import Method, register, sizes_of
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 from simkit.registry import Positive, Range, setting
@@ -148,13 +148,16 @@ class ExpectedPositives(ExpectedCount):
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         values = bce(out.logits, batch.labels == PRESENT, self.epsilon)
         known_loss = reduce(values.masked_fill(batch.labels == UNKNOWN, 0.0), "mean_all")
-        return known_loss + expected_positives(out.logits, state.positives)
+        return known_loss + expected_positives(torch.sigmoid(wide(out.logits)), state.positives)
 
 
-def expected_positives(logits: Tensor, expected: Tensor) -> Tensor:
-    """The regulariser of each run, (...): squared deviation of a batch's mean number, per class."""
-    count = torch.sigmoid(wide(logits)).sum(-1).mean(-1)
-    return ((count - expected.to(count.dtype)) / logits.shape[-1]) ** 2
+def expected_positives(p: Tensor, expected: Tensor) -> Tensor:
+    """The regulariser of each run, (...): squared deviation of a batch's mean number, per class.
+
+    p (..., b, L): the probabilities of all classes.
+    """
+    count = p.sum(-1).mean(-1)
+    return ((count - expected.to(count.dtype)) / p.shape[-1]) ** 2
 
 
 Mu = Annotated[float, Range(0, below=1)]
@@ -284,10 +287,11 @@ def highest(scores: Tensor, counts: Tensor) -> Tensor:
 
     Images that were not asked about never get a score, and so rank last.
     """
-    order = scores.sort(dim=-2, descending=True, stable=True).indices
-    place = torch.arange(scores.shape[-2], device=scores.device)[:, None]
-    chosen = torch.zeros_like(scores, dtype=torch.bool)
-    return chosen.scatter_(-2, order, (place < counts[..., None, :]).expand_as(chosen))
+    of_classes = scores.mT.contiguous()
+    last = kth_largest(of_classes, counts)[..., None]  # nan, above which nothing is, for none
+    above, level = of_classes > last, of_classes == last
+    left = counts[..., None] - above.sum(-1, keepdim=True)
+    return (above | (level & (level.cumsum(-1, dtype=torch.int32) <= left))).mT
 
 
 @register
@@ -368,17 +372,15 @@ class LabelEstimation(ExpectedCount):
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         x, theta = wide(out.logits), state.theta.index_select(-2, batch.index)
-        present = batch.labels == PRESENT
-        expected = state.positives
-        terms = self._half(x, theta, present, expected) + self._half(theta, x, present, expected)
-        return terms / 2
-
-    def _half(self, learns: Tensor, teaches: Tensor, present: Tensor, expected: Tensor) -> Tensor:
-        """The loss of the classifier or of the estimator, (...)."""
-        soft = torch.sigmoid(teaches.detach())
-        positives = bce(learns, torch.ones_like(present), self.epsilon).masked_fill(~present, 0.0)
-        values = positives + bce(learns, soft.to(learns.dtype), self.epsilon)
-        return reduce(values, "mean_all") + expected_positives(learns, expected)
+        present = (batch.labels == PRESENT).to(x.dtype)
+        both = torch.stack([x, theta.to(x.dtype)])  # classifier and estimator
+        p = torch.sigmoid(both)
+        soft = p.detach().flip(0)  # each learns from the other
+        # A known positive counts twice, as present and by its soft label.
+        times = 1 + present
+        values = times * bce(both, (soft + present) / times, self.epsilon)
+        halves = reduce(values, "mean_all") + expected_positives(p, state.positives)
+        return halves.mean(0)
 
     def continued_from(
         self, state: nn.Module, task: Task | Sizes, chance: Chance | None = None

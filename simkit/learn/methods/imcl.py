@@ -20,6 +20,7 @@ from simkit.registry import Count, NonNegative, Positive, setting
 
 _RIDGE = 1e-6  # regularises mixtures of nearly equal images
 _SHORT = 1e-6  # the length of a vector, at least, where it divides
+_NEVER = -1e9  # a correlation that excludes an entry; finite, as it is multiplied by 0
 
 
 class Products(NamedTuple):
@@ -122,7 +123,7 @@ class InteractiveLearning(Method):
         _replace(state.features, slot, features)
         _replace(state.predicted, slot, self.answer(x))
         _replace(state.codes, slot, codes)
-        products = features @ state.features.mT
+        products = _by_all(features, state.features)
         _replace(state.products, slot, products)
         _replace(state.products.mT, slot, products)
         state.owner.scatter_(-1, slot, batch.index[-M:].expand(slot.shape))
@@ -147,14 +148,16 @@ class InteractiveLearning(Method):
             chosen, weights = self.similar(
                 labels,
                 self._completed(predicted @ graph, state.codes),
-                Products(features @ kept.mT, state.products.to(x.dtype), _length(features)),
+                Products(_by_all(features, kept), state.products.to(x.dtype), _length(features)),
                 (state.owner >= 0)[..., None, :]
                 & (state.owner[..., None, :] != batch.index[:, None]),
             )
-        flat = chosen.flatten(-2)[..., None].expand(*chosen.shape[:-2], -1, x.shape[-1])
         # Only the selected rows pass through the graph with gradients.
-        rows = self._completed(predicted.gather(-2, flat) @ graph, state.codes.gather(-2, flat))
-        mixed = (rows.unflatten(-2, chosen.shape[-2:]) * weights[..., None]).sum(-2)
+        answers = (_rows(predicted, chosen).flatten(-3, -2) @ graph).unflatten(
+            -2, chosen.shape[-2:]
+        )
+        rows = self._completed(answers, _rows(state.codes, chosen))
+        mixed = (rows * weights[..., None]).sum(-2)
         explained = (weights != 0).any(-1, keepdim=True)
         left = ((labels - mixed) * explained).square().sum((-2, -1))
         whole = labels.detach().square().sum((-2, -1))
@@ -178,40 +181,39 @@ class InteractiveLearning(Method):
         The search reads products of vectors alone (Rubinstein, Zibulevsky & Elad 2008, "Batch
         OMP"), because those of features are the same for all runs, and features are long.
         """
-        most = max(self.alpha, self.alpha_features)
+        most = max(self.alpha, self.alpha_features) / (2 if self.alpha_features else 1)
         shares = self.alpha / most, self.alpha_features / most
         # Correlations are products of vectors of length 1.
         units, length = entries / _length(entries), _length(labels)
         alike = features.entries.reshape(features.entries.shape[-2:])
         lengths = alike.diagonal().sqrt().clamp(min=_SHORT)
         whole = features.images / lengths / features.lengths
+        if self.alpha_features == 0:
+            whole = torch.ones_like(whole)
+        whole = torch.where(allowed, whole, _NEVER)
         correlations = [labels / length @ units.mT, whole]
-        taken = ~allowed.expand(correlations[0].shape)
         chosen: list[Tensor] = []
         alive: list[Tensor] = []
         for _ in range(most_of := min(self.atoms, allowed.shape[-1])):
-            # In place and in bits: passes over (..., b, M) take most of the time.
-            apart = correlations[0] <= 0
+            # In place and without masks: passes over (..., b, M) take most of the time.
+            together = torch.minimum(*correlations).clamp_(min=0).sign_()
             score = correlations[0].square_().mul_(shares[0])
-            if shares[1] > 0:
-                apart |= correlations[1] <= 0
-                score.addcmul_(correlations[1], correlations[1], value=shares[1]).mul_(2)
-            score.masked_fill_(apart.logical_or_(taken), -torch.inf)
-            best = score.max(-1, keepdim=True)
-            alive.append(best.values >= self.threshold)  # once below, always below
-            chosen.append(best.indices)
+            score.addcmul_(correlations[1], correlations[1], value=shares[1]).mul_(together)
+            best = _largest(score)
+            value = score.gather(-1, best)
+            alive.append((value > 0) & (value >= self.threshold))  # once below, always below
+            chosen.append(best)
             index, live = torch.cat(chosen, -1), torch.cat(alive, -1)
             rows = _rows(entries, index) * live[..., None]
             weights = _fitted(rows @ rows.mT, rows @ labels[..., None])
             if len(chosen) == most_of:
                 break
-            taken = taken.scatter(-1, best.indices, value=True)
             left = labels - (rows * weights[..., None]).sum(-2)
-            correlations[0] = left / length @ units.mT
+            correlations = [left / length @ units.mT, whole.expand(score.shape).clone()]
             if shares[1] > 0:
                 both = live[..., :, None] & live[..., None, :]
                 gram = alike[index[..., :, None], index[..., None, :]] * both
-                wanted = features.images.expand(taken.shape).gather(-1, index) * live
+                wanted = features.images.expand(score.shape).gather(-1, index) * live
                 own = _fitted(gram, wanted[..., None]) / features.lengths
                 explained = F.embedding_bag(
                     index.flatten(0, -2),
@@ -219,7 +221,8 @@ class InteractiveLearning(Method):
                     per_sample_weights=own.flatten(0, -2),
                     mode="sum",
                 )
-                correlations[1] = whole - explained.view(taken.shape).div_(lengths)
+                correlations[1].addcdiv_(explained.view(score.shape), lengths, value=-1)
+            correlations[1].scatter_(-1, index, _NEVER)
         return index, weights
 
 
@@ -234,10 +237,23 @@ def _replace(kept: Tensor, slot: Tensor, values: Tensor) -> None:
     kept.scatter_(-2, slot[..., None].expand(shape), values.to(kept.dtype).expand(shape))
 
 
+def _by_all(features: Tensor, kept: Tensor) -> Tensor:
+    """(..., b, M) products of features (b, D) with those kept (..., M, D), equal for all runs."""
+    return F.linear(features, kept.flatten(0, -2)).view(*kept.shape[:-2], len(features), -1)
+
+
+def _largest(values: Tensor) -> Tensor:
+    """(..., 1) the index of the largest of values (..., M), the first of ties."""
+    if values.device.type == "cpu":  # where numpy takes a tenth of torch's time
+        return torch.from_numpy(values.numpy().argmax(-1, keepdims=True))
+    return values.argmax(-1, keepdim=True)
+
+
 def _rows(entries: Tensor, index: Tensor) -> Tensor:
     """(..., b, k, L) rows `index` (..., b, k) of entries (..., M, L)."""
-    flat = index.flatten(-2)[..., None].expand(*index.shape[:-2], -1, entries.shape[-1])
-    return entries.gather(-2, flat).unflatten(-2, index.shape[-2:])
+    runs, M = index.shape[:-2], entries.shape[-2]
+    first = M * torch.arange(runs.numel(), device=index.device).view(*runs, 1, 1)
+    return F.embedding(index + first, entries.flatten(0, -2))
 
 
 def _fitted(gram: Tensor, wanted: Tensor) -> Tensor:

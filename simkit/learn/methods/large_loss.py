@@ -50,8 +50,11 @@ class LargeLoss(Method):
         """(..., b, L) bool: the `unknown` labels with a large loss in this step."""
 
     def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        return self._large(self.open(batch, state), out, state)
+
+    def _large(self, unknown: Tensor, out: Outputs, state: nn.Module) -> Tensor:
         logits = wide(out.logits.detach())
-        return self.large(logits, self.open(batch, state).expand_as(logits), state)
+        return self.large(logits, unknown.expand_as(logits), state)
 
 
 def _mean(logits: Tensor, present: Tensor, weight: Tensor | None = None) -> Tensor:
@@ -112,8 +115,9 @@ class Remembering(LargeLoss):
         return (batch.labels == UNKNOWN) & ~unpack(rows, batch.labels.shape[-1])
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
-        present = (batch.labels != ABSENT) & ~self.open(batch, state)
-        return _mean(out.logits, present | self.selected(batch, out, state))
+        unknown = self.open(batch, state)
+        present = (batch.labels != ABSENT) & ~unknown
+        return _mean(out.logits, present | self._large(unknown, out, state))
 
     def after_batch(self, batch: Batch, out: Outputs, state: nn.Module) -> None:
         index = batch.index.long()

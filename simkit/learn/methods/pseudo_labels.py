@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN
-from simkit.learn.losses import Epsilon, bce, entropy, kth_largest, reduce, wide
+from simkit.learn.losses import Epsilon, bce, kth_largest, reduce, wide
 from simkit.learn.method import SCORES, Method, register, required
 from simkit.learn.methods.known_labels import few_weigh_more, warn_without_negatives
 from simkit.learn.task import Batch, Needs, Outputs, Task
@@ -43,9 +43,11 @@ class EntropyMaximisation(Method):
     presets: ClassVar = {"em": {"epsilon": "spml"}, "paper": {"epsilon": None}}
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
-        known_loss = bce(out.logits, batch.labels == PRESENT, self.epsilon)
-        undecided = -self.alpha * entropy(out.logits, self.epsilon)
-        return reduce(torch.where(batch.labels == UNKNOWN, undecided, known_loss), "mean_all")
+        x, unknown = wide(out.logits), batch.labels == UNKNOWN
+        # Entropy is the cross-entropy against the own prediction.
+        target = torch.where(unknown, torch.sigmoid(x), (batch.labels == PRESENT).to(x.dtype))
+        weight = torch.where(unknown, -self.alpha, torch.ones_like(x))
+        return reduce(weight * bce(x, target, self.epsilon), "mean_all")
 
 
 def _unknown(task: Task) -> NDArray[np.bool_]:
@@ -118,13 +120,15 @@ class AsymmetricPseudoLabels(Method):
         state.quota.copy_(torch.tensor(quota))
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
-        x = wide(out.logits)
-        soft = state.soft.index_select(-2, batch.index)
-        known_loss = bce(x, batch.labels == PRESENT, self.epsilon)
-        undecided = -self.alpha * entropy(x, self.epsilon)
-        settled = self.beta * bce(x, soft.clamp(min=0).to(x.dtype), self.epsilon)
-        unknown_loss = torch.where(soft >= 0, settled, undecided)
-        return reduce(torch.where(batch.labels == UNKNOWN, unknown_loss, known_loss), "mean_all")
+        x, unknown = wide(out.logits), batch.labels == UNKNOWN
+        soft = state.soft.index_select(-2, batch.index).to(x.dtype)
+        settled = soft >= 0
+        # As in EM, but against the pseudo-label where there is one.
+        target = torch.where(settled, soft, torch.sigmoid(x))
+        weight = torch.where(settled, self.beta, torch.full_like(x, -self.alpha))
+        target = torch.where(unknown, target, (batch.labels == PRESENT).to(x.dtype))
+        weight = torch.where(unknown, weight, 1.0)
+        return reduce(weight * bce(x, target, self.epsilon), "mean_all")
 
     def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         """Pseudo-labels, almost all of them absent."""

@@ -201,4 +201,5 @@ class GeneralisedPseudoLabelRobust(GeneralisedRobust, PseudoLabelled, ExpectedCo
             batch.labels == PRESENT, present, v * absent if self.reproduce else absent
         )
         values = torch.where(batch.labels == UNKNOWN, unknown, known)
-        return reduce(values, "mean_all") + self.reg * expected_positives(x, state.positives)
+        regulariser = expected_positives(torch.sigmoid(x), state.positives)
+        return reduce(values, "mean_all") + self.reg * regulariser
