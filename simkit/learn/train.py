@@ -342,7 +342,8 @@ def _forward_and_backward(
 ) -> list[tuple[Share, Batch, Outputs]]:
     """Add a batch's gradients, and its losses to `sums`; returns the batch of each share.
 
-    sums (R,): of all runs, in the order of the shares.  data: loads the next batch.  place (b,): among the asked images.  images: of the whole step.
+    data: loads the next batch.  place (b,): among the asked images.  images: of the whole step.
+    sums (R,): of all runs, in the order of the shares.
     Nothing in a step waits for the device: indices come from pinned memory, the sums stay on the
     device.
     """

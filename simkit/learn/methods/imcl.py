@@ -119,14 +119,14 @@ class InteractiveLearning(Method):
         M = state.owner.shape[-1]
         x, codes = wide(out.logits)[..., -M:, :], batch.labels[..., -M:, :]
         features = required(out.features, self, FEATURES)[..., -M:, :].to(state.features.dtype)
-        slot = (state.next[..., None] + torch.arange(x.shape[-2], device=x.device)) % M
+        slot = (state.next.flatten() + torch.arange(x.shape[-2], device=x.device)) % M
         _replace(state.features, slot, features)
         _replace(state.predicted, slot, self.answer(x))
         _replace(state.codes, slot, codes)
         products = _by_all(features, state.features)
         _replace(state.products, slot, products)
         _replace(state.products.mT, slot, products)
-        state.owner.scatter_(-1, slot, batch.index[-M:].expand(slot.shape))
+        state.owner[..., slot] = batch.index[-M:]
         state.next.copy_((state.next + x.shape[-2]) % M)
 
     def answer(self, x: Tensor) -> Tensor:
@@ -153,10 +153,9 @@ class InteractiveLearning(Method):
                 & (state.owner[..., None, :] != batch.index[:, None]),
             )
         # Only the selected rows pass through the graph with gradients.
-        answers = (_rows(predicted, chosen).flatten(-3, -2) @ graph).unflatten(
-            -2, chosen.shape[-2:]
-        )
-        rows = self._completed(answers, _rows(state.codes, chosen))
+        answers = _rows(predicted, chosen).flatten(-3, -2) @ graph
+        codes = _rows(state.codes, chosen)
+        rows = self._completed(answers.view(codes.shape), codes)
         mixed = (rows * weights[..., None]).sum(-2)
         explained = (weights != 0).any(-1, keepdim=True)
         left = ((labels - mixed) * explained).square().sum((-2, -1))
@@ -232,9 +231,8 @@ def _length(vectors: Tensor) -> Tensor:
 
 
 def _replace(kept: Tensor, slot: Tensor, values: Tensor) -> None:
-    """Write values (..., b, D) to the rows `slot` (..., b) of kept (..., M, D)."""
-    shape = (*kept.shape[:-2], slot.shape[-1], kept.shape[-1])
-    kept.scatter_(-2, slot[..., None].expand(shape), values.to(kept.dtype).expand(shape))
+    """Write values (..., b, D) to the rows `slot` (b) of kept (..., M, D)."""
+    kept.index_copy_(-2, slot, values.to(kept.dtype).expand(*kept.shape[:-2], -1, -1))
 
 
 def _by_all(features: Tensor, kept: Tensor) -> Tensor:
