@@ -54,7 +54,9 @@ class Ledger:
         # One entry for each answer; the first `_written` are filled.
         self._images, self._classes = np.zeros(0, np.int32), np.zeros(0, np.int32)
         self._codes = np.zeros(0, np.int8)
-        self._written = 0
+        self._written, self._lent = 0, False  # lent: `codes` has passed the entries on
+        # Answers by image and class, as many schemes ask, need no sorting in the end.
+        self._sorted, self._last = True, -1
         self._questions: dict[str, NDArray[np.int32]] = {}
         self._looks = np.zeros(classes, np.int64)
         self._affirmed: list[tuple[Ints, Ints]] = []
@@ -64,18 +66,58 @@ class Ledger:
     def expect(self, answers: float) -> None:
         """Raise TooManyAnswers if this many further answers would not fit."""
         check_room(self._written + answers)
+        if not len(self._codes):  # room for all of them, which takes no memory until it is filled
+            self._make_room(int(answers))
 
     def record(self, images: Ints, classes: NDArray[np.integer], yes: Bools | bool) -> None:
         """Store n answers: (n,) images, (n,) classes, and (n,) or one yes or no."""
         self.expect(len(images))
         written = slice(self._written, self._written + len(images))
         if written.stop > len(self._codes):
-            for entries in (self._images, self._classes, self._codes):
-                # The system moves the pages of large arrays: no second copy, unlike a list's join.
-                entries.resize(max(written.stop, len(entries) * 5 // 4), refcheck=False)
+            self._make_room(max(written.stop, len(self._codes) * 5 // 4))
+        if self._sorted and len(images):
+            images, classes, yes = self._in_order(images, classes, yes)
         self._images[written], self._classes[written] = images, classes
-        self._codes[written] = np.where(yes, np.int8(PRESENT), np.int8(ABSENT))
+        codes = self._codes[written]  # in place: 2 yes - 1
+        codes[:] = yes
+        codes += codes
+        codes -= 1
         self._written = written.stop
+
+    def _make_room(self, answers: int) -> None:
+        """Room for so many answers in all."""
+        for name in ("_images", "_classes", "_codes"):
+            entries = getattr(self, name)
+            if len(entries) and not self._lent:
+                # The system moves the pages of large arrays: no second copy, unlike a list's join.
+                entries.resize(answers, refcheck=False)
+                continue
+            larger = np.empty(answers, entries.dtype)
+            larger[: self._written] = entries[: self._written]
+            setattr(self, name, larger)
+        self._lent = False
+
+    def _in_order(
+        self, images: Ints, classes: NDArray[np.integer], yes: Bools | bool
+    ) -> tuple[Ints, NDArray[np.integer], Bools | bool]:
+        """The answers sorted by image and class, if all are about later images than before."""
+        first, last = int(images[0]), int(images[-1])
+        self._sorted = first > self._last and not (images[1:] < images[:-1]).any()
+        if not self._sorted:
+            return images, classes, yes
+        self._last, bits = last, self.shape[1].bit_length()
+        keys = ((images - first) << bits) + classes
+        if (keys[1:] > keys[:-1]).all():
+            return images, classes, yes
+        keys <<= 1
+        keys |= yes
+        if keys.max() < 1 << 32:
+            keys = keys.astype(np.uint32)
+        keys.sort()
+        yes = (keys & 1).astype(bool)
+        keys >>= 1
+        self._sorted = bool((keys[1:] > keys[:-1]).all())  # no place has two answers
+        return (keys >> bits).astype(np.int64) + first, keys & ((1 << bits) - 1), yes
 
     def bill(self, kind: str, images: Ints, questions: Ints | None = None) -> None:
         """One question of this `kind` about each of `images`, or (n,) `questions`."""
@@ -115,6 +157,13 @@ class Ledger:
     def codes(self) -> csr_array:
         """(N, L) int8 labels. Where people said both yes and no, yes counts."""
         n = self._written
+        if self._sorted:
+            images, counts = self._images[:n], np.zeros(self.shape[0], np.int32)
+            ends = np.flatnonzero(np.append(images[1:] != images[:-1], True)[:n])
+            counts[images[ends]] = np.diff(ends, prepend=-1)
+            indptr = np.append(0, np.cumsum(counts)).astype(np.int32)
+            self._lent = True
+            return csr_array((self._codes[:n], self._classes[:n], indptr), shape=self.shape)
         matrix = by_row(self._codes[:n], self._images[:n], self._classes[:n], self.shape)
         # Answers about one place stand side by side: `first` marks where another place begins.
         first = np.append(True, matrix.indices[1:] != matrix.indices[:-1])[: matrix.nnz]
@@ -133,6 +182,8 @@ class NotThere(BadInput):
 def classes_of(classes: Any, L: int) -> Ints:
     """Classes as indices. Raises NotThere for one that is not among the L classes."""
     places = np.asarray(classes, np.int64)
+    if places.view(np.uint64).max(initial=0) < L:  # negative ones are very large
+        return places
     strange = places[(places < 0) | (places >= L)]
     if strange.size:
         raise NotThere(
@@ -315,7 +366,12 @@ class Crowd(Protocol):
     def rows_of(self, images: Ints) -> Ints:
         """(n,) places of n images in `images`. Raises BadInput for an image that is not there."""
         if len(self.images) == self.shape[0]:
-            rows, strange = images, (images < 0) | (images >= self.shape[0])
+            N = self.shape[0]
+            if (
+                np.asarray(images, np.int64).view(np.uint64).max(initial=0) < N
+            ):  # negative ones are very large
+                return images
+            rows, strange = images, (images < 0) | (images >= N)
         else:
             rows = np.searchsorted(self.images, images).clip(max=len(self.images) - 1)
             strange = self.images[rows] != images

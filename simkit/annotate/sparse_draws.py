@@ -30,6 +30,7 @@ HEAVIEST = (1 << 16) - 1  # weight of the heaviest class of an image
 # The two give different labels, so this is part of the schemes: it depends on sizes alone.
 PERMUTED = (1 << 32) - 1
 _PARTS = 16  # of a square pixel
+DENSEST = 32  # places for each of those looked up, up to which all are laid out
 _NEAR = 1 << 32  # weight of an object in the centre
 
 Answered = tuple[Ints, Ints, Bools]  # images, classes and yes or no, (n,) each
@@ -58,6 +59,13 @@ def row_blocks(matrix: csr_array, limit: int) -> Iterator[tuple[int, int]]:
 
 def lookup(matrix: csr_array, rows: Ints, columns: Ints) -> Bools:
     """(n,) whether `matrix` (N, L) has an entry at each of n places."""
+    L = matrix.shape[1]
+    first, last = (int(rows.min()), int(rows.max())) if len(rows) else (0, -1)
+    if (last + 1 - first) * L <= DENSEST * len(rows):
+        there = np.zeros((last + 1 - first) * L, bool)
+        owner, held = entries_of(matrix, first, last + 1)
+        there[owner * L + held] = True
+        return there[(rows - first) * L + columns]
     return np.asarray(matrix[rows, columns]) != 0 if len(rows) else np.zeros(0, bool)
 
 

@@ -14,7 +14,8 @@ from simkit.registry import Share, setting
 # Up to so many places each one has its own number; above, only the kept ones are worked out.
 # The two give different labels, so this is part of the scheme: it depends on N x L alone.
 EVERY_PLACE = 1 << 28
-CHUNK = 1 << 17  # places worked on at a time; changes no result
+# Worked on at a time, which changes no result: places with a number each, and kept ones.
+PLACES, KEPT = 1 << 20, 1 << 17
 
 
 @register
@@ -42,7 +43,7 @@ class RandomPerAnnotation(Scheme):
         N, L = crowd.shape
         crowd.expect(len(crowd.images) * L * self.keep)
         if N * L <= EVERY_PLACE:
-            places, step = chance.of("places"), max(1, CHUNK // L)
+            places, step = chance.of("places"), max(1, PLACES // L)
             for first in range(0, N, step):
                 edges = np.searchsorted(crowd.images, [first, first + step])
                 images = crowd.images[slice(*edges)]
@@ -52,7 +53,7 @@ class RandomPerAnnotation(Scheme):
         # For each image how many classes are kept, then the first ones of its own order.
         table = count_table(L, share=self.keep)
         order = chance.of("order").permutation(L)
-        step = max(1, int(CHUNK / max(1.0, L * self.keep)))
+        step = max(1, int(KEPT / max(1.0, L * self.keep)))
         for start in range(0, len(crowd.images), step):
             images = crowd.images[start : start + step]
             kept = np.searchsorted(table, chance.of("count")(images), side="right")
