@@ -150,7 +150,7 @@ error = np.abs(gaps["measured"].to_numpy() - gaps["closed"].to_numpy()).max()
 print(f"{np.mean(gaps['false_negatives']):.1f} false negatives of {len(train.classes)} classes")
 print(f"{np.mean(gaps['measured']):.3f} is their mean push; the closed form is off by {error:.0e}")
 course = pd.concat([one.table(name) for name, one in courses.items()])
-draw("map-course")(course, "The pushes add up over the epochs")
+draw("map-course")(course, "Complete labels raise the scores of present classes, AN hardly does")
 
 # %% [markdown]
 # ## BoostLU

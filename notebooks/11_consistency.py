@@ -319,7 +319,7 @@ assert quick or interval(np.subtract(hit["en+scl"], hit["an"])).low > 0
 # %%
 single = [{name: net[name] for name in [*names][1:]} for net in nets]
 sizes = object_size(single, pixels, *seen)
-draw("by-part", base="en")(sizes, "SCL gains nothing on small objects; AN is above EN at every size")
+draw("by-part", base="en")(sizes, "SCL gains nothing on small objects; AN and EN differ at no size")
 
 # %%
 sized = 100 * sizes.pivot(index="draw", columns=["part", "method"], values="map")
