@@ -106,6 +106,7 @@ SCHEMA = pa.schema([(name, column.type) for name, column in COLUMNS.items()])
 # plans alone read: they are neither compared nor the references of anything.
 ERRORS = ("extra_miss", "extra_false_alarm")
 SCHEMAS = SCHEMA, pa.schema([*SCHEMA, *((name, _NUMBER) for name in ERRORS)])  # of jobs
+_ADDED = ("tuned_error",)  # since version 0.1; null in earlier files
 MEASURED = ("train_seconds", "bundle_seconds", "peak_memory_mb")  # others repeat bit for bit
 LISTS = tuple(field.name for field in SCHEMA if pa.types.is_list(field.type))
 
@@ -306,6 +307,8 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
             path, columns=list(columns) if columns else None, page_checksum_verification=True
         )
         job_store.facts(table)  # raises BadInput if the metadata are damaged
+        for name in {*_ADDED}.difference(table.column_names):
+            table = table.append_column(SCHEMA.field(name), pa.nulls(len(table), _NUMBER))
         lost = sorted({*(columns or COLUMNS)}.difference(table.column_names))
         if lost and job_store.CHECKSUM.encode() in (table.schema.metadata or {}):
             # Files of version 0.1, without a checksum, may have fewer columns.
