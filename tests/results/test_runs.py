@@ -5,6 +5,7 @@ import json
 import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet
 import pytest
 
 import simkit
@@ -58,6 +59,13 @@ def test_the_files_open_again_and_in_other_programs(tmp_path):
         assert len(flat) == count and not set(runs.LISTS) & set(flat.schema.names)
     assert runs.read(tmp_path, columns=["map"]).schema.names == ["map"]
     path = tmp_path / "table.parquet"
+    whole = pyarrow.parquet.read_table(path)
+    pyarrow.parquet.write_table(whole.drop_columns(["tuned_error"]), path)  # as version 0.1 had it
+    pd.testing.assert_frame_equal(simkit.open_runs(tmp_path).table, back.table, check_like=True)
+    pyarrow.parquet.write_table(whole.drop_columns(["tuned_map"]), path)
+    with pytest.raises(BadInput, match="no column 'tuned_map'"):
+        simkit.open_runs(tmp_path)
+    pyarrow.parquet.write_table(whole, path)
     pd.read_parquet(path).assign(mine=1).to_parquet(path)  # pandas writes other types of strings
     assert len(simkit.open_runs(tmp_path).table) == 150
 
