@@ -22,7 +22,7 @@
 # Ignore, and LL-R is best. Every method has the learning rate that suits it under each scheme.
 # ([Chapter 04](04_schemes_against_methods.ipynb) compares more methods.)
 #
-# **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; a minute in full on two cores,
+# **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; two minutes in full on one core,
 # 10 seconds with `SIMKIT_SIZE=quick`.
 
 # %% [markdown]

@@ -15,10 +15,10 @@
 # # How does soft exposure treat unknown labels?
 #
 # **Result.** Soft exposure (SE) turns unknown labels into weighted pseudo-labels. With 30 % of the
-# positives labelled it is 4.2 points of mAP above AN, which treats unknown labels as absent, but not
-# significantly better than Ignore, which excludes them (0.4). With 10 % of the positives, similar images
-# determine 18.8 of the 49.5 unknown labels of an image, similar classes 24.2. Most positive pseudo-labels
-# (soft positives) are wrong; more weight for pseudo-labels (`beta=1` instead of 5) costs 23 points.
+# positives labelled it is 4.8 points of mAP above AN, which treats unknown labels as absent, and 2.5 above
+# Ignore, which excludes them. With 10 % of the positives, similar images determine 18.8 of the 49.5 unknown
+# labels of an image, similar classes 24.2. Most positive pseudo-labels (soft positives) are wrong; more
+# weight for pseudo-labels (`beta=1` instead of 5) costs 24.5 points.
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; a minute and a half in full,
 # 10 seconds with `SIMKIT_SIZE=quick`.
@@ -268,15 +268,15 @@ print(f"SE-L with five over SE-L: {100 * five.mean:+.1f}", end=" ")
 print(f"({100 * five.low:+.1f} to {100 * five.high:+.1f})")
 
 # %% [markdown]
-# * **Classes and images.** SE is better than SE-L and SE-I, as in the paper's Fig. 3b, and SE-I is below
-#   Ignore (the paper's NE); in the paper it is close to Ignore. But SE is not significantly better than
-#   Ignore.
-# * **Median or mean.** The mean is better by half a point; in the paper the median is better.
-# * **The nearest or five.** No difference for SE; SE-L gains 0.8 points, in the rebuttal 0.7.
+# * **Classes and images.** SE is better than SE-L and SE-I, as in the paper's Fig. 3b, and 2.5 points better
+#   than Ignore (the paper's NE). SE-I is level with Ignore, as in the paper.
+# * **Median or mean.** No difference; in the paper the median is better.
+# * **The nearest or five.** No difference for SE; SE-L gains 0.8 points, not significantly; in the rebuttal
+#   0.7.
 # * **gamma** up to 0.5 changes little. At 1 the temperature of the farthest soft negatives is 0, their
-#   gradient is unbounded, and 23 points are lost; in the paper at most five per cent.
-# * **beta=1** and **inverse** lose about twenty points, probably because wrong soft positives then count;
-#   both settings also give soft negatives more weight. In the paper every beta tried from 1 to 100 is
+#   gradient is unbounded, and 22.3 points are lost; in the paper at most five per cent.
+# * **beta=1** and **inverse** lose more than twenty points, probably because wrong soft positives then
+#   count; both settings also give soft negatives more weight. In the paper every beta tried from 1 to 100 is
 #   within 2 %, on validation images.
 
 # %% [markdown]
@@ -353,11 +353,10 @@ assert trap["se"]["positive"] > 0.95 * trap["se"]["unknown"] and trap["se"]["rig
 assert trap["se-l"]["reached"] == 0
 
 # %% tags=["remove-input"]
-close = ["ignore", "se(psi=mean)", "se(nearest=median5)", "se(gamma=0.1)", "se(gamma=0.5)"]
-assert quick or all(abs(gaps[m].mean) < 0.01 for m in close)
-assert quick or all(-0.06 < gaps[m].mean and gaps[m].high < 0 for m in ("an", "se-l", "se-i"))
-assert quick or gaps["se(psi=mean)"].low > 0 > gaps["se(nearest=median5)"].low
-assert quick or (five.low > 0 and abs(five.mean - 0.008) < 0.005)
+close = ["se(psi=mean)", "se(nearest=median5)", "se(gamma=0.1)", "se(gamma=0.5)"]
+assert quick or all(abs(gaps[m].mean) < 0.01 and gaps[m].low < 0 < gaps[m].high for m in close)
+assert quick or all(gaps[m].high < 0 for m in ("an", "ignore", "se-l", "se-i"))
+assert quick or five.low < 0 < five.mean
 lost = ["se(gamma=1)", "se(beta=1)", "se(temperature=inverse)"]
 assert quick or all(-0.3 < gaps[m].mean and gaps[m].high < -0.05 for m in lost)
 (ranking,) = without_negatives.summary()
@@ -366,8 +365,8 @@ assert quick or all(gap.mean > 0.3 and gap.low > 0.2 for gap in behind)
 assert quick or abs(ranking.difference("se-l", "ignore").mean) < 0.01
 
 # %% tags=["remove-input"]
-written = {"an": -0.042, "ignore": -0.004, "se-l": -0.029, "se-i": -0.045, "se(beta=1)": -0.23}
-assert quick or all(abs(gaps[m].mean - gap) < 0.006 for m, gap in written.items())
+written = {"an": -0.048, "ignore": -0.025, "se-l": -0.049, "se-i": -0.025, "se(beta=1)": -0.245}
+assert quick or all(gaps[m].low < gap < gaps[m].high for m, gap in written.items())
 assert quick or all(abs(reach[0.1][k]["reached"] - n) < 1 for k, n in ((0, 18.8), (1, 24.2)))
 
 # %% [markdown]
@@ -377,21 +376,20 @@ assert quick or all(abs(reach[0.1][k]["reached"] - n) < 1 for k, n in ((0, 18.8)
 # |---|---|---|
 # | how many unknown labels do similar images reach? | 18.8 of 49.5 with 10 % of the positives | 5.5 (rebuttal, data not named) |
 # | and similar classes? | 24.2 of 49.5 | 72.7 (rebuttal) |
-# | are both better than one? | SE is 2.9 points above SE-L, 4.5 above SE-I | SE is best; SE-I is close to NE and wNE (Fig. 3b, no numbers) |
-# | is SE better than assuming absence? | 4.2 points above AN | above FE, a weighted AN (Fig. 3a, no numbers) |
-# | and than Ignore? | no: 0.4 points, not significant | above NE, which is Ignore (Fig. 3a) |
-# | median or mean? | the mean by 0.5 points | the median; no number (rebuttal) |
-# | the nearest, or the median of five? | no difference for SE; SE-L gains 0.8 | SE-L gains about 0.7 (rebuttal) |
-# | gamma up to 0.1, and up to 1? | nothing; 23 points lost at 1 | within 1 %; up to 5 % lost (rebuttal) |
-# | beta of 1 in place of 5? | 23 points lost | within 2 % on validation images (rebuttal) |
+# | are both better than one? | SE is 4.9 points above SE-L, 2.5 above SE-I | SE is best; SE-I is close to NE and wNE (Fig. 3b, no numbers) |
+# | is SE better than assuming absence? | 4.8 points above AN | above FE, a weighted AN (Fig. 3a, no numbers) |
+# | and than Ignore? | yes: 2.5 points (1.4 to 3.6) | above NE, which is Ignore (Fig. 3a) |
+# | median or mean? | no difference (−1.2 to 1.0) | the median; no number (rebuttal) |
+# | the nearest, or the median of five? | no difference for SE; SE-L gains 0.8, not significant | SE-L gains about 0.7 (rebuttal) |
+# | gamma up to 0.1, and up to 1? | nothing; 22.3 points lost at 1 | within 1 %; up to 5 % lost (rebuttal) |
+# | beta of 1 in place of 5? | 24.5 points lost | within 2 % on validation images (rebuttal) |
 #
 # * **The counts** follow from the number of known labels: an image of `scenes` shows a larger share of the
 #   classes than one of COCO. Classes reach all labels of an image or none; the paper's 72.7, if of 80,
 #   requires known positives and negatives in nearly every image. Here, with 10 % of the positives, half of
 #   the images have both.
-# * **Ignore** is as good as SE. Our explanation, not tested: the features are frozen and made for such
-#   images, so a few negatives per class suffice, while the paper trains a whole network. Chapter 09 repeats
-#   this along a knowledge graph, as in the paper's Table 1.
+# * **Settings** are tuned for every method: at one common learning rate SE and Ignore can change places.
+#   Chapter 09 repeats the comparison along a knowledge graph, as in the paper's Table 1.
 # * **beta and gamma** are as printed (Eq. 8). Most soft positives are wrong here (81 % of SE's with 30 % of
 #   the positives). This is probably why settings that give them weight are harmful. The paper does not
 #   report this share.
