@@ -367,9 +367,8 @@ class Crowd(Protocol):
         """(n,) places of n images in `images`. Raises BadInput for an image that is not there."""
         if len(self.images) == self.shape[0]:
             N = self.shape[0]
-            if (
-                np.asarray(images, np.int64).view(np.uint64).max(initial=0) < N
-            ):  # negative ones are very large
+            unsigned = np.asarray(images, np.int64).view(np.uint64)  # negative ones are very large
+            if unsigned.max(initial=0) < N:
                 return images
             rows, strange = images, (images < 0) | (images >= N)
         else:

@@ -11,14 +11,22 @@ from simkit.errors import BadInput
 
 
 @settings(deadline=None, max_examples=80)
-@given(st.lists(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 6), st.booleans()))))
-def test_labels_are_the_answers_and_a_yes_outweighs_a_no(pieces):
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 6), st.booleans()))),
+    st.booleans(),
+)
+def test_labels_are_the_answers_and_a_yes_outweighs_a_no(pieces, by_image):
+    if by_image:  # as most schemes ask
+        every = sorted(sum(pieces, []), key=lambda answer: answer[0])
+        pieces = [[one for one in every if one[0] // 2 == k] for k in range(5)]
     ledger, expected = Ledger(10, 7), np.zeros((10, 7), int)
     for piece in pieces:
+        before, codes = expected.copy(), ledger.codes()
         rows, columns, yes = np.array(piece, int).reshape(-1, 3).T
         ledger.record(rows, columns, yes > 0)
         for n, c, answer in piece:
             expected[n, c] = 1 if answer or expected[n, c] == 1 else -1
+        assert np.array_equal(codes.toarray(), before)  # further answers change no labels
     codes = ledger.codes()
     assert np.array_equal(codes.toarray(), expected)
     assert codes.dtype == np.int8 and codes.has_sorted_indices and (codes.data != 0).all()
