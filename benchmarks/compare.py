@@ -158,7 +158,7 @@ def main() -> None:
     print(f"ours: {used['clock']:.1f} s of the clock on two cores, {used['processor']:.1f} s of "
           f"processors, {used['memory_mb']:,.0f} MB in a worker")  # fmt: skip
     print(f"one by one: {one:.2f} s of a processor for a run, {one * used['runs']:,.0f} s for all")
-    print(f"{ratio:.1f} times as little processor time; the bar is 8")
+    measuring.against({"compare": ratio}, 8, theirs="a training loop of PyTorch for each run")
     for what, gap in apart.items():
         print(f"logits of {what}: at most {gap:.1e} apart")
     measuring.finish(

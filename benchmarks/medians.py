@@ -179,7 +179,7 @@ def main() -> None:
     table(rows)
     print(f"the same medians: {equal}")
     ratios = {row["case"]: row["ratio"] for row in rows if "ratio" in row}
-    measuring.against(ratios, BAR)
+    measuring.against(ratios, BAR, theirs="a loop of np.median over the rows of each class")
     measuring.finish(
         "medians",
         as_json=given.json,

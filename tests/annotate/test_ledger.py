@@ -17,7 +17,7 @@ from simkit.errors import BadInput
 )
 def test_labels_are_the_answers_and_a_yes_outweighs_a_no(pieces, by_image):
     if by_image:  # as most schemes ask
-        every = sorted(sum(pieces, []), key=lambda answer: answer[0])
+        every = sorted((one for piece in pieces for one in piece), key=lambda one: one[0])
         pieces = [[one for one in every if one[0] // 2 == k] for k in range(5)]
     ledger, expected = Ledger(10, 7), np.zeros((10, 7), int)
     for piece in pieces:
