@@ -20,7 +20,7 @@
 # labels of an image, similar classes 24.2. Most positive pseudo-labels (soft positives) are wrong; more
 # weight for pseudo-labels (`beta=1` instead of 5) costs 24.5 points.
 #
-# **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; a minute and a half in full,
+# **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; four minutes in full on one core,
 # 10 seconds with `SIMKIT_SIZE=quick`.
 
 # %% [markdown]

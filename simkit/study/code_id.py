@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[1]
 _OF_RUNS = (
     "*.py", "labels/**/*.py", "metrics/**/*.py", "data/**/*.py", "annotate/**/*.py",
     "embed/**/*.py", "learn/**/*.py",
-    *(f"study/{name}.py" for name in ("code_id", "grid", "jobs", "sources", "worker")),
+    *(f"study/{name}.py" for name in ("code_id", "grid", "jobs", "sources", "tuning", "worker")),
 )  # fmt: skip
 _LOOKED_UP = {"globals", "vars", "eval", "exec", "__subclasses__", "__init_subclass__"}
 _IMPORTS = ast.Import, ast.ImportFrom
