@@ -137,9 +137,8 @@ print(dedent(getsource(get("ll-r").large)))
 # $K N n_c/\sum_{c'} n_{c'}$ images with its highest scores, for $N$ images and $n_c$ known positives.
 
 # %%
-for name in ("epr", "en", "ep"):
+for name in ("epr", "en", "ep", "role"):
     print(name, dedent(getsource(get(name).loss)), sep="\n")
-print(dedent(getsource(get("role")._half)))
 
 # %% [markdown]
 # ## Entropy, and robust losses

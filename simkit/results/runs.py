@@ -287,7 +287,7 @@ def read(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -
 
 def of_sweep(table: pa.Table) -> bool:
     """Whether the runs of a job are those of a sweep."""
-    return any(draw < 0 for draw in table["draw"][:1].to_pylist())
+    return any((draw or 0) < 0 for draw in table["draw"][:1].to_pylist())
 
 
 def _failures_of_all(folder: Path) -> list[str]:

@@ -189,7 +189,9 @@ def test_the_sweep_of_an_interrupted_comparison_is_counted(shell, monkeypatch) -
     monkeypatch.setattr(compare, "finish", interrupted)
     told = shell("compare", "grid.toml", "--fair", "--workers", 1).err
     trainings = sum(job.runs for job in done)
-    assert f"interrupted; {trainings} of {trainings + 6} trainings are finished and kept" in told
+    # Six compare, and the results of the first settings tell which others to try.
+    said = re.search(r"interrupted; (\d+) of (\d+) trainings are finished and kept", told)
+    assert int(said[1]) == trainings and int(said[2]) > trainings + 6
 
 
 def interrupted_after_two():
