@@ -4,11 +4,11 @@
 
 `alternative` of a method is the value of its most important setting that `fair` tries beside the
 default. Which value helps depends on the labels, so values on both sides of the default are tried
-on photographs of VOC 2012 with an animal (2,015 to train, 400 to choose, 12 classes and more;
-MobileNetV2's features that come with the data), under three schemes at 11.5 % of the price of
+on photographs of VOC 2012 with an animal (2,015 to train, 400 to choose; features of MobileNetV2,
+which come with the data), under three schemes at 11.5 % of the price of
 complete labels: each with seven learning rates, in two draws. The table has the mAP on complete
-labels of the validation images at the best rate. Proposed is the value that adds most if the better
-of it and the default is taken under every scheme. Finished runs lie in FOLDER.
+labels of the validation images at the best rate. The proposed value is the one that gains most when
+the better of it and the default is taken under every scheme. Finished runs lie in FOLDER.
 """
 
 from __future__ import annotations

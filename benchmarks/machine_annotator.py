@@ -105,7 +105,8 @@ def quality(pack: Pack) -> str:
 
 
 def table(found: dict[str, Any]) -> str:
-    """A row for each scheme and budget: the best method with either kind, and the difference."""
+    """A row for each scheme, budget and method: mAP with either kind of scores, and the paired
+    difference."""
     lines = ["| scheme | budget | method | detector | independent errors | difference |",
              "|---|--:|---|--:|--:|--:|"]  # fmt: skip
     rows = {kind: found[kind].summary() for kind in KINDS}

@@ -142,9 +142,9 @@ assert abs(np.average(kept, weights=truth.counts) - 0.1) < 0.02
 # The three methods differ only in how they treat an unknown label: **AN** (assume negative) treats it as
 # absent, **Ignore** excludes it from the loss, **LL-R** (large-loss rejection) treats it as absent unless
 # its loss is among the largest. Each trains a linear head on frozen features, on the same labels. This is
-# repeated in several **draws**: each has new random labels, initial weights and image order. Their settings
-# are the best on the validation images of five learning rates or more, and for LL-R of two shares of large
-# losses, under every scheme and in draws of their own (`fair=True`). The score is
+# repeated in several **draws**: each has new random labels, initial weights and image order. Every method is
+# tuned under each scheme on validation labels, in separate draws (`fair=True`): five learning rates for AN
+# and Ignore, and for LL-R also a second `delta`, by which the rejected share grows. The score is
 # the mAP on completely labelled test images; chance, the mAP of a random ranking, is the mean share of
 # positives of a class. A probability in brackets is that of being the best of the three, estimated from
 # the differences between draws.

@@ -150,7 +150,7 @@ error = np.abs(gaps["measured"].to_numpy() - gaps["closed"].to_numpy()).max()
 print(f"{np.mean(gaps['false_negatives']):.1f} false negatives of {len(train.classes)} classes")
 print(f"{np.mean(gaps['measured']):.3f} is their mean push; the closed form is off by {error:.0e}")
 course = pd.concat([one.table(name) for name, one in courses.items()])
-draw("map-course")(course, "Complete labels raise the scores of present classes, AN hardly does")
+draw("map-course")(course, "Complete labels raise the scores of present classes; AN hardly raises them")
 
 # %% [markdown]
 # ## BoostLU
@@ -292,7 +292,8 @@ assert quick or (max(flat[1]["gap"], flat[2]["gap"]) < 0.02 and interval(spread)
 #
 # ## Against other methods
 #
-# Every method has its own settings, as in the paper: the best on validation labels, in draws of their own (`fair`).
+# Every method has its own learning rate, as in the paper, and here also another value of its most important setting,
+# if it has one; both are chosen on validation labels, in separate draws (`fair`).
 # ROLE is given the true mean number of present classes of a training image, `K`.
 
 # %%

@@ -342,8 +342,8 @@ for name in ladder.methods:
 
 # %% [markdown]
 # At 30 % SE's lead over Ignore is 0.5 (0.2 to 0.8 over 5 draws); [chapter 03](03_embeddings_and_temperatures.ipynb),
-# with 4 draws, finds 0.4, not significant. At 90 % AN is above SE. SE-L and SE-I alone are behind Ignore at every
-# share; in the paper SE-I is near Ignore. FE is ahead of Ignore only from half of the positives on: with fewer,
+# with tuned settings and 4 draws, finds 2.5 (1.4 to 3.6). At 90 % AN is above SE. SE-L and SE-I alone are behind Ignore
+# at every share (one learning rate for all); in the paper SE-I is near Ignore. FE is ahead of Ignore only from half of the positives on: with fewer,
 # probably too many of FE's negatives are wrong.
 
 # %% tags=["remove-input"]

@@ -144,7 +144,7 @@ assert quick or (choice.gap[tried[4:6]] > 0).all()
 # %% [markdown]
 # A K of 2 costs three to five points for all groups of images; above the true K, EN gains half a point at most. The
 # paper's best K is just below the true one; a small K suits images of few classes, a large K those of many (Fig. 5d).
-# The differences here have the same signs; 6 draws (random repetitions) leave their size open. A mu of 0 costs about
+# The differences here have the same signs; over 6 draws (random repetitions) most are not significant. A mu of 0 costs about
 # 1.5 points; 0.4 is within half a point of the paper's 0.8.
 #
 # ## From pixels, through crops
@@ -319,7 +319,7 @@ assert quick or interval(np.subtract(hit["en+scl"], hit["an"])).low > 0
 # %%
 single = [{name: net[name] for name in [*names][1:]} for net in nets]
 sizes = object_size(single, pixels, *seen)
-draw("by-part", base="en")(sizes, "SCL gains nothing on small objects; AN and EN differ at no size")
+draw("by-part", base="en")(sizes, "SCL gains nothing on small objects; AN and EN do not differ significantly")
 
 # %%
 sized = 100 * sizes.pivot(index="draw", columns=["part", "method"], values="map")

@@ -3,8 +3,8 @@
 A draw is one repetition with separate labels, initial weights and order of images, which all
 methods share; methods are therefore compared by their differences within draws. Intervals and tests
 use Student's t below 20 draws and the bootstrap from 20 on; one draw has no interval. The settings
-that were chosen for a method hold in all of its draws, whose spread is therefore without the luck
-of the choice: its standard error, `choice`, is added in squares (`choice_error`).
+chosen for a method are the same in all of its draws, so the spread over draws does not include the
+variability of the choice: its standard error, `choice`, is added in quadrature (`choice_error`).
 
 The probability of being the best agrees with the intervals of paired differences: each difference
 of the first method to another has Student's t about its mean as posterior (a flat prior), with the
@@ -122,7 +122,7 @@ def p_value(differences: Draws, grain: float = math.inf, *, choice: float = 0.0)
     three equal differences are no proof.
     """
     rounded, error = _rounded(differences, grain)
-    n, error = len(rounded), math.hypot(error, choice)
+    n, error = len(rounded), _with_choice(rounded, error, choice)
     if n < 2:
         return None
     if not error:  # all differences are 0
@@ -144,7 +144,12 @@ def p_value(differences: Draws, grain: float = math.inf, *, choice: float = 0.0)
 def paired_interval(differences: Draws, *, level: float = 0.95, choice: float = 0.0) -> Interval:
     """The mean of paired `differences` (n,), with the interval that matches `p_value`."""
     values, error = _rounded(differences)
-    return _interval(values, math.hypot(error, choice), level)
+    return _interval(values, _with_choice(values, error, choice), level)
+
+
+def _with_choice(differences: _Floats, error: float, choice: float) -> float:
+    """The standard error with that of the choice. Equal scores in every draw share their choice."""
+    return math.hypot(error, choice) if differences.any() else error
 
 
 def holm(ps: Sequence[float]) -> list[float]:
@@ -168,8 +173,8 @@ def choice_error(scores: _Floats) -> float:
 
     Other draws would choose another setting, which is not as good or better. Means are drawn anew
     4,000 times around those found, with the noise of settings within draws, whose variance is
-    uncertain (a scaled inverse chi-squared); the luck of a draw, which settings share, cancels.
-    Nearly equal settings still differ by noise, so the result is rather too large than too small.
+    uncertain (a scaled inverse chi-squared); the effect of a draw, which settings share, cancels.
+    Means of equal settings still differ by noise, so the estimate is conservative.
 
     Parameters
     ----------
@@ -379,7 +384,10 @@ def best_of(
     before = np.concatenate([[0.0], np.cumsum(wins[ranked])[:-1]])
     level = {g for g, others in zip(ranked, before, strict=True) if others < SURE}
     rivals = tuple(name for name in order if group[name] in level - {first})
-    extra_draws = _extra_draws(by[others[0]]) if rivals else None
+    extra_draws = None
+    if rivals:
+        choice = math.hypot(errors.get(order[0], 0.0), errors.get(others[0], 0.0))
+        extra_draws = _extra_draws(by[others[0]], choice)
     return Best(tuple(order), probability, rivals, len(draws), group, extra_draws, above)
 
 
@@ -420,9 +428,13 @@ def _wins(groups: int, first: int, by: Mapping[int, Interval]) -> _Floats:
     return np.bincount(ahead.argmin(1), minlength=groups) / _SAMPLES
 
 
-def _extra_draws(by: Interval) -> float | None:
-    """Until the difference is significant on one side, at this mean and spread."""
+def _extra_draws(by: Interval, choice: float) -> float | None:
+    """Until the difference is significant on one side, at this mean and spread.
+
+    choice: the part of the standard error that further draws do not reduce.
+    """
     total = np.arange(by.draws, by.draws + _MOST_DRAWS)
-    t = _t(by) * np.sqrt(total / by.draws)
+    of_draws = max(_error_of(by) ** 2 - choice**2, 0.0)
+    t = by.mean / np.sqrt(of_draws * by.draws / total + choice**2)
     enough = np.flatnonzero(t >= special.stdtrit(total - 1, SURE))
     return float(enough[0]) or None if len(enough) else math.inf

@@ -60,13 +60,15 @@ def conditions(runs: Any) -> Iterator[str]:
     tried, chosen = pairs["tuned_runs"].max(), int(pairs["tuned"].notna().sum())
     if tried > 0:
         middle = table.attrs.get("tuned_at")
-        at = f", at {middle} in draws of their own," if middle else ""
+        at = f", at {middle} in separate draws," if middle else ""
         images = table.attrs.get("val_images")
         of = f"{numbered(images, 'image')} of " if images else ""
+        known = "tuned_error" in table and (table["tuned_error"] > 0).any()
+        without = "" if known else "; intervals do not include the error of this choice"
         yield (
             f"tuned: of up to {tried:.0f} settings of every method under every scheme, those with "
             f"the highest mAP on complete labels of {of}the validation split{at} are compared"
-            f"{_unequal(table, pairs)}"
+            f"{without}{_unequal(table, pairs)}"
         )
     elif chosen:
         rest = "; the others are untuned" * (chosen < len(pairs))
@@ -273,12 +275,12 @@ def _remarks(runs: Any) -> Iterator[str]:
                 f"the settings chosen for {listed([*names])} lie at the edge of the values tried"
                 f"{of}; {mend}"
             )
-    if failed := below_chance(table):
+    if failed := not_above_chance(table):
         (level, *_), poor = failed.values(), [*failed]
         yield (
-            f"no better than a random order ({100 * level:.1f} mAP): {listed(poor, len(poor))}; "
-            "the settings are at fault, and nothing about the method follows; choose them with "
-            "--fair or [tuning.space]"
+            f"not above a random order ({100 * level:.1f} mAP): {listed(poor, len(poor))}; their "
+            "settings or these labels prevent learning, and nothing about the method follows; if "
+            "settings were not tuned, use --fair or [tuning.space]"
         )
     less: dict[str, list[str]] = {}
     for row in schemes:
@@ -297,10 +299,9 @@ def _remarks(runs: Any) -> Iterator[str]:
         yield f"{listed(limits, len(limits))}: {lacking}"
 
 
-def below_chance(runs: Any) -> dict[str, float]:
+def not_above_chance(runs: Any) -> dict[str, float]:
     """The mAP of a random order of the test images, by the name of each scheme and method whose
-    mean mAP is not above it: their settings failed. Empty for tables without counts of the test
-    labels."""
+    mean mAP is not above it. Empty for tables without counts of the test labels."""
     attrs = opened(runs).attrs
     if "test_present" not in attrs:
         return {}

@@ -172,7 +172,7 @@ class Estimate:
         ]
         if self.failing:
             lines.append(f"{self.failing:,} of these will fail, for the reasons in the note")
-        if self.finished == self.jobs:
+        if self.finished == self.jobs and not self.choosing:
             return "\n".join([*lines, "nothing is left to train"])
         if self.cache:
             left = f"; to compute: {numbered(self.uncomputed, 'image')}" * (self.uncomputed > 0)
@@ -598,8 +598,10 @@ class _Work:
         def left(of: list[Job]) -> list[Job]:
             return [j for j in of if not {j.code, *self.accept}.intersection(by_key.get(j.key, ()))]
 
-        if self.sweep and not left(self.sweep):
-            chosen, _ = choose(self.sweep, stored(self.sweep, self.results).done)
+        swept = stored(self.sweep, self.results)
+        choosing = bool(swept.without(self.sweep))  # accepted results are stored as own ones first
+        if self.sweep and not choosing:
+            chosen, _ = choose(self.sweep, swept.done)
             planned_jobs = jobs(self.placed, self.data, chosen)
         compared = sum(
             len(job.draws) * len(batch.methods)
@@ -640,7 +642,7 @@ class _Work:
             minutes=(max((sum(each) - alone) / busy + alone, *each, 0.0) + start) / 60,
             workers=workers,
             memory_mb=(peak_memory() or 0.0) + self._largest_stack(unfinished) / 2**20,
-            choosing=bool(left(self.sweep)),
+            choosing=choosing,
             device=self.placed.device,
             failing=len(self.failures),
             failures=tuple(runs.grouped(self.failures)),

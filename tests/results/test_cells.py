@@ -386,7 +386,7 @@ def test_a_purchase_says_what_was_not_compared_at_equal_cost():
     about = {"test_images": 40, "test_present": [10, 30], "test_absent": [30, 10]}
     poor = table({"an": [0.6, 0.7], "em": [0.45, 0.46]})
     *_, remark = summary.purchases(runs.concat([poor], about))
-    assert remark.startswith("no better than a random order (54.2 mAP): em under fpc at $100; ")
+    assert remark.startswith("not above a random order (54.2 mAP): em under fpc at $100; ")
     hours = table({"an": [0.4, 0.5]}, budget=None, budget_hours=2.0, seconds=3600.0 * 1.5)
     assert summary.purchases(hours)[1].startswith("fpc spent 1.5 hours of 2 hours on average")
 
@@ -444,7 +444,7 @@ def test_chosen_settings_are_a_chapter_and_edges_a_remark():
     assert note.endswith("; raise runs in [tuning], as lr=1 of the space was not tried")
     tuned, *_ = summary.conditions(rows)
     assert (
-        " complete labels of 57 images of the validation split, at $5 in draws of their own, are"
+        " complete labels of 57 images of the validation split, at $5 in separate draws, are"
         in tuned
         and "unequal" not in tuned
     )

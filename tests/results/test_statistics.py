@@ -177,4 +177,13 @@ def test_the_choice_of_settings_counts_in_differences_tests_and_the_best():
     error = math.hypot(np.std(gaps, ddof=1) / math.sqrt(3), both)
     assert by.half == pytest.approx(4.302653 * error) and by.low < 0
     assert p_value(gaps) < 0.05 < p_value(gaps, choice=both)
+    # More draws do not reduce the error of the choice; equal scores share their choice.
+    apart = {
+        "an": dict(enumerate([0.30, 0.301, 0.299])),
+        "em": dict(enumerate([0.29, 0.291, 0.288])),
+    }
+    assert best_of(apart, choices={"an": 0.01, "em": 0.01}).extra_draws == math.inf
+    assert 0 < best_of(apart, choices={"an": 0.003, "em": 0.003}).extra_draws < 100
+    assert paired_interval([0.0, 0.0, 0.0], choice=0.02).half == 0
+    assert p_value([0.0, 0.0], choice=0.02) == 1
     assert choice_error(np.array([[0.5, 0.6]])) == choice_error(np.array([[0.5], [0.6]])) == 0

@@ -36,6 +36,8 @@ def test_a_sweep_is_planned_too(tiny, tmp_path):
     before = estimate(grid, out=tmp_path, workers=1)
     assert (before.runs, before.references, before.tuning) == (2, 0, 2 * (5 + 5))
     assert before.finished == 0 and "20 or more to choose" in before.text()
+    alone = estimate(grid, out=tmp_path, workers=1, part="9/9")
+    assert alone.jobs == 0 and "nothing is left" not in alone.text()  # it waits for the sweep
     plans = []
     compare(grid, out=tmp_path, workers=1, hooks=Hooks(planned=plans.append))
     assert (plans[0].jobs, plans[0].tuning) == (before.jobs, 20)
