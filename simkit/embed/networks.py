@@ -307,9 +307,8 @@ def folded(net: Backbone) -> Backbone:
     """A copy in evaluation mode, with batch norms folded into the convolutions before them.
 
     This changes roundings alone, and takes 11 % less time for MobileNetV2
-    (benchmarks/results/features.md). A network whose maps it
-    would change in another way, such as one that also uses a convolution's output without the norm,
-    is copied as it is.
+    (benchmarks/results/features.md). A network whose maps it would change in another way, such as
+    one that also uses a convolution's output without the norm, is copied as it is.
     """
     fused, pairs = copy.deepcopy(net).eval(), dict[str, nn.Conv2d]()
 

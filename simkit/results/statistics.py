@@ -171,8 +171,8 @@ def holm(ps: Sequence[float]) -> list[float]:
 def choice_error(scores: _Floats) -> float:
     """Standard deviation of the mean score of the setting that is chosen as the best of several.
 
-    Other draws would choose another setting, which is not as good or better. Means are drawn anew
-    4,000 times around those found, with the noise of settings within draws, whose variance is
+    Other draws might choose another setting, with another mean score. Means are drawn anew 4,000
+    times around the measured ones, with the noise of settings within draws, whose variance is
     uncertain (a scaled inverse chi-squared); the effect of a draw, which settings share, cancels.
     Means of equal settings still differ by noise, so the estimate is conservative.
 

@@ -599,7 +599,7 @@ class _Work:
             return [j for j in of if not {j.code, *self.accept}.intersection(by_key.get(j.key, ()))]
 
         swept = stored(self.sweep, self.results)
-        choosing = bool(swept.without(self.sweep))  # accepted results are stored as own ones first
+        choosing = bool(swept.without(self.sweep))  # accepted results count once they are stored
         if self.sweep and not choosing:
             chosen, _ = choose(self.sweep, swept.done)
             planned_jobs = jobs(self.placed, self.data, chosen)
