@@ -264,6 +264,8 @@ for cell in line.cells:
     print(f"{cell.method:24} {100 * cell.score.mean:5.1f}", end="   ")
     gap = gaps.get(cell.method)
     print(f"{100 * gap.mean:+5.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})" if gap else "")
+chosen = comparison.table.groupby("method").tuned.first()
+print("chosen:", ", ".join(f"{m} {chosen[m]}" for m in ("ignore", "se", "se-l", "se-i")))
 five = line.difference("se-l(nearest=median5)", "se-l")
 print(f"SE-L with five over SE-L: {100 * five.mean:+.1f}", end=" ")
 print(f"({100 * five.low:+.1f} to {100 * five.high:+.1f})")

@@ -32,7 +32,7 @@ import warnings
 import numpy as np
 
 import simkit
-from simkit import Grid, Source, interval, open_source
+from simkit import Grid, Source, Tuning, interval, open_source
 from simkit import demo_grid as demo
 from simkit.analysis import ablation, sweep
 
@@ -83,7 +83,8 @@ assert quick or (not worth["an+cl"]["significant"] and abs(worth["an+cl"]["gap"]
 # %%
 near = [f"{eight[1]}+cl(distance={d},weight={w})" for d in ("l1", "l2", "jsd")
         for w in ((1,) if quick else (0.1, 1))]
-grid = Grid(methods=[eight[1], *near], **how)
+own = how | {"fair": False, "tuning": Tuning(alternatives=False)}  # every point has its own settings
+grid = Grid(methods=[eight[1], *near], **own)
 runs = simkit.compare(grid, out=f"{folder.name}/near", workers=1).table
 by_distance = ablation(runs, eight[1]).set_index("method")
 gaps = (100 * by_distance[["mean", "gap", "gap_low", "gap_high"]].astype(float)).round(1)
@@ -105,7 +106,7 @@ assert quick or 0 < plain[1]["gap_low"] < plain[1]["gap"] < plain[2]["gap_low"] 
 ks = [2, K, 16] if quick else [2, 5, 7, K, 12, 16]
 mus = [0, 0.8] if quick else [0, 0.4, 0.8, 0.95]
 tried = [f"en(expected={k})" for k in ks] + [f"en(expected={K},mu={mu})" for mu in mus if mu != 0.8]
-grid = Grid(methods=tried, **how)
+grid = Grid(methods=tried, **own)
 chosen = simkit.compare(grid, out=f"{folder.name}/chosen", workers=1).table
 draw("sweep")(sweep(chosen, "expected"), "Too small a K costs points, too large a K does not")
 

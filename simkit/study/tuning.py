@@ -80,7 +80,8 @@ class Tuning:
 
     A method without a space is tried with five learning rates a factor of sqrt(10) apart, and with
     further ones as long as the best is the smallest or the largest; then, at the best rate, with
-    the alternative value of its most important setting, if it has one. Raises BadInput.
+    the alternative value of its most important setting, if it has one. A sweep of a setting leaves
+    these alternatives out, so that no point has the value of another. Raises BadInput.
     """
 
     runs: Annotated[int, Range(2, MOST)] = setting(4, "settings for each method with a space")
@@ -89,6 +90,9 @@ class Tuning:
         dict,
         'lists of values by method (or "all") and setting: lr of the training, or a field of the '
         "method (of the innermost that has it); `runs` points of their product are sampled",
+    )
+    alternatives: bool = setting(
+        True, "try another value of the most important setting of methods without a space"
     )
 
     def __post_init__(self) -> None:
@@ -149,7 +153,7 @@ class Tuning:
             half = round(2 * math.log10(best.lr / lr)) + (1 if best.lr == max(every) else -1)
             if abs(half) <= _LAST:
                 return _rate(lr, half)
-        other = Setting((*best.values, *alternative(spec)))
+        other = Setting((*best.values, *(alternative(spec) if self.alternatives else ())))
         return None if other.values in {one.values for one in tried} else other
 
 

@@ -1,6 +1,7 @@
 """Methods compared on planted runs: ablations, mean ranks, courses, and two splits at once."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -279,6 +280,19 @@ def test_both_scores_are_those_of_the_metrics(material, labelled) -> None:
     worth = ablation(table, "an", metric="mf1")
     means = table.groupby("method")["mf1"].mean()
     np.testing.assert_allclose(worth["mean"], means[worth["method"]])
+
+
+def test_both_scores_use_the_settings_of_a_comparison(material, labelled) -> None:
+    chosen = {"scheme": "rpa", "method": "ll-r", "tuned": '{"lr": 0.02, "delta": 0.1}'}
+    tuned = pd.DataFrame([chosen | {"tuned_error": 0.01}])
+    table = both_scores(material, labelled, ["an", "ll-r"], settings=SETTINGS, tuned=tuned)
+    others = {"settings": replace(SETTINGS, lr=0.02)}
+    alone = both_scores(material, labelled, ["ll-r(delta=0.1)"], **others)
+    pairs = table.set_index("method").loc["ll-r", "map"], alone["map"]
+    np.testing.assert_allclose(*pairs, atol=1e-5)
+    assert table.set_index("method").loc["ll-r", "tuned_error"].tolist() == [0.01, 0.01]
+    plain = both_scores(material, labelled, ["an"], settings=SETTINGS)
+    np.testing.assert_allclose(table.set_index("method").loc["an", "map"], plain["map"], atol=1e-5)
 
 
 def test_full_learns_from_complete_labels_once_in_a_draw(material, labelled) -> None:

@@ -5,6 +5,7 @@ Analyses compare with the ground truth, which methods never see.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -34,6 +35,7 @@ from simkit.results import selection
 from simkit.results.cells import is_full
 from simkit.results.runs import COLUMNS
 from simkit.study.sources import StudyData
+from simkit.study.tuning import Setting
 from simkit.study.worker import Scored
 
 LABEL_KINDS = ("true positive", "true negative", "false negative")
@@ -379,6 +381,7 @@ def both_scores(
     methods: selection.Methods,
     *,
     settings: Settings = Settings(),
+    tuned: pd.DataFrame | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Train every method on each set of labels, and score it on test and on val.
@@ -393,6 +396,9 @@ def both_scores(
         Names of methods; "full" is trained on complete labels of all images, once in every draw.
     settings
         Settings of the training.
+    tuned
+        Runs of a comparison that chose settings: every method gets those chosen under its scheme,
+        and the error of this choice. Other methods keep their own and those of the training.
     seed
         Seed of all draws.
 
@@ -426,12 +432,16 @@ def both_scores(
     for scheme, draw, labels, wanted, reference in jobs:
         task = Task(data.readable(labels, "train"), data.inputs("train", "pooled"))
         training: dict[str, Any] = {"settings": settings, "seed": seed, "draw": draw}
-        made = [make(spec) for spec in wanted]
+        chosen = [_chosen(tuned, scheme, spec) for spec in wanted]
+        made = [make(one.method(spec)) for spec, one in zip(wanted, chosen, strict=True)]
         pairs = [(prepare(task, method, **training), method) for method in made]
+        lrs = [one.lr or settings.rate(backbone=False) for one in chosen]
         run = {"scheme": scheme, "draw": draw, "seed": seed, "reference": reference}
         run |= {"images": int(labels.asked.sum()), **labels.counts()}
-        for spec, trained in zip(wanted, train_stack(pairs, **training), strict=True):
-            row = run | {"method": spec}
+        stack = train_stack(pairs, lrs=lrs, **training)
+        for spec, one, trained in zip(wanted, chosen, stack, strict=True):
+            row = run | {"method": spec, "tuned_error": one.error}
+            row["tuned"] = one.text if one.values else None
             for split, prefix in (("val", "val_"), ("test", "")):
                 scores = trained.scores(data.inputs(split, "pooled"))
                 scored = Scored(scores, data.truth(split).present, data.known(split)).of(leaves)
@@ -443,6 +453,15 @@ def both_scores(
     table = pd.DataFrame(rows, columns=[*COLUMNS, "mf1", "val_map", "val_mf1"])
     table.attrs = {"classes": data.data.classes, "leaves": leaves.tolist()}
     return table
+
+
+def _chosen(runs: pd.DataFrame | None, scheme: str, method: str) -> Setting:
+    """The settings that a comparison chose for a method under a scheme; empty without any."""
+    if runs is not None:
+        of_method = runs[(runs["scheme"] == scheme) & (runs["method"] == method)]
+        for run in of_method.dropna(subset="tuned").itertuples():
+            return Setting(tuple(json.loads(run.tuned).items()), error=run.tuned_error)
+    return Setting(())
 
 
 def estimates(
