@@ -46,16 +46,30 @@ ATLAS = Path("atlas")  # paths of grids are relative to the root of the project
 WEIGHTS = "weights/mobilenet_v2-imagenet1k.fp16.safetensors"
 SPLITS = ("train", "val", "test")
 LEAST = {"train": 16, "test": 8}  # images that show a class; photographs have others too seldom
-SHARES = (0.115, 0.575)  # budgets, of the price of complete labels
+# Budgets, as shares of the price of complete labels: a curve for the methods that lead, two at
+# which no scheme knows nearly all positives for the others. Settings are tried at 11.5 %.
+CURVE, TWO = (0.02, 0.05, 0.115, 0.25, 0.575), (0.05, 0.115)
+PRICES, OTHER_PRICES, RANDOM_SEARCH = "hourly", ("coco-tagging", "openimages"), "fpc(search=random)"
+# Parts that have a table of their own, beside that of their data set.
+PANELS = ("networks", "erring-1", "erring-3", *OTHER_PRICES)
 DATA = (
-    "scenes", "voc12-animals", "coco-mini", "scenes-networks", "voc12-animals-networks",
-    "scenes-mobilenet", "scenes-scores", "voc12-animals-scores", "coco-mini-scores",
+    *(f"{name}{more}" for name in ("scenes", "voc12-animals", "coco-mini")
+      for more in ("", *(f"-{panel}" for panel in PANELS), "-scores")),
+    "scenes-mobilenet", "voc12-animals-lite2", "coco-mini-lite2", "voc12-animals-detector",
 )  # fmt: skip
-DRAWS, DRAWS_OF_WRAPPED, DRAWS_OF_NETWORKS = 10, 5, 3
-# Maps of crops and flips (scl) and whole images (full) are not for heads; cnn-rnn takes as long as
-# all others together; vlpl and aevlp need scores.
-NOT_ALONE = ("full", "boostlu", "cl", "scl", "vlpl", "aevlp")
-ALONE = [name for name in methods.names() if name not in NOT_ALONE]
+DRAWS, DRAWS_OF_NETWORKS = 10, 3
+# One or two of each family, of those that led on photographs, and the usual baselines.
+LEADING = (
+    "an", "ignore", "lsan", "em", "gr-loss", "ll-r", "ll-ct", "csl", "en", "epr", "role", "se",
+)  # fmt: skip
+# Maps of crops and flips (scl) and whole images (full) are not for heads; vlpl and aevlp need
+# scores; the absolute variants of large losses ranked as the relative ones. cnn-rnn takes as long
+# as all others together: a part of its own.
+NOT_ALONE = ("full", "boostlu", "cl", "scl", "vlpl", "aevlp", "cnn-rnn")
+OTHERS = [
+    name for name in methods.names()
+    if name not in (*LEADING, *NOT_ALONE) and not name.endswith("-abs")
+]  # fmt: skip
 COUNTED = ("en", "ep", "epr", "role")  # need the number of classes of an image, as in the papers
 # Columns without a place in the atlas, and those that are kept at the largest budget alone.
 LEFT_OUT = (
@@ -95,6 +109,9 @@ METHODS_WITH_SCORES = (
     "an", "em", "ll-r", "gr-loss", "csl", "vlpl", "aevlp", "csl(prior_from=scores)",
     "en(expected=scores)", "epr(expected=scores)",
 )  # fmt: skip
+# People who err: shares of present labels missed, and of absent ones reported.
+ERRORS = {"miss": 0.05, "false_alarm": 0.05}
+FEW_METHODS = ("an", "ignore", "ll-r", "em", "gr-loss", "en")
 SCHEMES_WITH_SCORES = ("machine(high=0.9, low=0.01)", "machine", "proposals(by=scores)")
 # Four schemes for what is too slow for all of them.
 FOUR = ("single-positive", "rpa", "fpc", "knowledge-graph")
@@ -112,8 +129,12 @@ class Data:
     def parts(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """The name of every grid, and its fields."""
         truth = simkit.data.open(self.common["data"]).truth["train"]
-        # Of complete labels of the scored classes, in dollars.
-        price = simkit.cost(simkit.simulate(truth, "full-subset"), "coco-tagging").dollars
+        complete = simkit.simulate(truth, "full-subset")  # of the scored classes
+
+        def dollars(shares: Sequence[float], prices: str = PRICES) -> list[float]:
+            price = simkit.cost(complete, prices).dollars
+            return [float(f"{share * price:.2g}") for share in shares]
+
         for suffix, fields in {"": {}, "-graph": self.graph}.items():
             if suffix and not fields:
                 continue
@@ -123,34 +144,48 @@ class Data:
                 if name not in ("picked", "machine")
                 and (not self.graph or schemes.make(name).needs_hierarchy == bool(suffix))
             ]  # fmt: skip
-            base = {**self.common, **fields, "schemes": listed, "draws": DRAWS}
+            if not suffix:  # a free machine finds candidates in fpc; here people look for them
+                listed.append(RANDOM_SEARCH)
+            base = {**self.common, **fields, "schemes": listed, "draws": DRAWS, "prices": PRICES}
             positives = self.positives(base)
             counts = {name: f"{name}(expected={positives})" for name in COUNTED}
-            alone = [counts.get(name, name) for name in ALONE if name != "cnn-rnn"]
+            few_methods = [counts.get(name, name) for name in FEW_METHODS]
+            leading, others = ([counts.get(one, one) for one in each] for each in (LEADING, OTHERS))
+            fair = {**base, "methods": leading, "fair": True}
+            yield f"curves{suffix}", {**fair, "budgets": dollars(CURVE)}
+            two = {**fair, "budgets": dollars(TWO)}
+            yield f"others{suffix}", {**two, "methods": others}
             inner = ["an", "ll-r", counts["en"]]
             wrapped = [f"{name}+{wrapper}" for wrapper in ("boostlu", "cl") for name in inner]
-            budgets = [float(f"{share * price:.2g}") for share in SHARES]
+            for prices in OTHER_PRICES:
+                other = {"prices": prices, "budgets": dollars(CURVE[2::2], prices)}
+                yield f"{prices}{suffix}", {**fair, **other, "methods": few_methods}
+            one = {**two, "budgets": dollars(TWO[-1:])}
+            yield f"wrapped{suffix}", {**one, "methods": wrapped}
+            yield f"cnn-rnn{suffix}", {**one, "methods": ["cnn-rnn"]}
+            few = {"schemes": [name for name in FOUR if name in listed]}
+            for number in (1, 3):
+                habits = {**ERRORS, "workers": number}
+                erring = {**one, **few, "methods": few_methods, "habits": habits}
+                yield f"erring-{number}{suffix}", erring
             amounts = AMOUNTS | FEWER.get(self.name, {})
-            published = [amounts.get(name, name) for name in listed if name != "full-subset"]
-            fair = {**base, "budgets": budgets, "fair": True}
-            yield f"budgets{suffix}", {**fair, "methods": alone}
+            published = [
+                amounts.get(name, name)
+                for name in listed if name not in ("full-subset", RANDOM_SEARCH)
+            ]  # fmt: skip
             fixed = {"schemes": published, "reference": False}
-            yield f"amounts{suffix}", {**base, **fixed, "methods": alone}
-            slow = {**fair, "budgets": budgets[-1:]}
-            yield f"wrapped{suffix}", {**slow, "methods": wrapped, "draws": DRAWS_OF_WRAPPED}
-            yield f"cnn-rnn{suffix}", {**slow, "methods": ["cnn-rnn"]}
+            yield f"amounts{suffix}", {**base, **fixed, "methods": leading}
             if not self.networks:
                 continue
-            few = {"draws": DRAWS_OF_NETWORKS, "reference": False, **self.networks}
-            few |= {"schemes": [name for name in FOUR if name in listed], "features": {}}
-            learned = [*NETWORKS, f"{counts['en']}+scl"]
+            pixels = {**base, **few, "draws": DRAWS_OF_NETWORKS, "reference": False}
+            pixels |= {**self.networks, "features": {}, "prices": "coco-tagging"}
             # The same share of the labels, where there are fewer images.
-            part = few.get("images", truth.shape[0]) / truth.shape[0]
-            few["budgets"] = [float(f"{SHARES[-1] * part * price:.2g}")]
-            yield f"networks{suffix}", {**base, **few, "methods": learned}
+            part = pixels.get("images", truth.shape[0]) / truth.shape[0]
+            pixels["budgets"] = dollars([CURVE[-1] * part], "coco-tagging")
+            yield f"networks{suffix}", {**pixels, "methods": [*NETWORKS, f"{counts['en']}+scl"]}
             if not suffix:
-                complete = {**few, "schemes": ["full-subset"], "methods": ["an"], "budgets": ()}
-                yield "networks-complete", {**base, **complete}
+                all_labels = {"schemes": ["full-subset"], "methods": ["an"], "budgets": ()}
+                yield "networks-complete", {**pixels, **all_labels}
 
     def positives(self, fields: Mapping[str, Any]) -> float:
         """Mean number of classes of a training image."""
@@ -215,12 +250,12 @@ def _frequent(folder: Path) -> dict[str, dict[str, Any]]:
 def every_part(names: set[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Folder, name and fields of every grid; without SIMKIT_DATA those of drawn images alone."""
     every: list[Data] = []
-    if names & {"scenes", "scenes-networks", "scenes-mobilenet", "scenes-scores"}:
+    if any(one.startswith("scenes") for one in names):
         common = {"data": "scenes:images=1000", "train": simkit.demo_grid().train}
         every.append(Data("scenes", common, {}, OF_SCENES))
     photographed = {"voc12-animals": "voc-20", "coco-mini": "coco-80"}
     for name, hierarchy in photographed.items():
-        if not names & {name, f"{name}-networks", f"{name}-scores"}:
+        if not any(one.startswith(name) for one in names):
             continue
         if "SIMKIT_DATA" in os.environ:
             every.append(photographs(name, hierarchy))
@@ -229,32 +264,85 @@ def every_part(names: set[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
     for data in every:
         grids = dict(data.parts())
         for part, fields in grids.items():
-            pixels = "-networks" if part.startswith("networks") else ""
-            yield data.name + pixels, part, fields
-        if f"{data.name}-scores" in names:
-            yield f"{data.name}-scores", "budgets", _with_scores(data, grids["budgets"])
+            panel = next((one for one in PANELS if part.startswith(one)), "")
+            yield data.name + (panel and f"-{panel}"), part, fields
+        two = grids["others"]
+        if (name := f"{data.name}-scores") in names:
+            yield name, "budgets", _with_scores(two, _simulated_scores(data))
+        if (name := "voc12-animals-detector") in names and name.startswith(data.name):
+            yield name, "budgets", _with_scores(two, _scores_of_detector(data))
+        if (name := f"{data.name}-lite2") in names and data.name in photographed:
+            yield name, "curves", {**grids["curves"], "features": _brought(data.name)}
         needed = data.name == "scenes" and "scenes-mobilenet" in names
         if needed and "SIMKIT_DATA" in os.environ:
-            yield "scenes-mobilenet", "budgets", _of_another_network(grids["budgets"])
+            yield "scenes-mobilenet", "budgets", _of_another_network(two)
 
 
-def _with_scores(data: Data, fields: dict[str, Any]) -> dict[str, Any]:
-    """Simulated scores, with the methods and schemes that use them and a few others."""
+def _simulated_scores(data: Data) -> Path:
     file = ATLAS / "photographs" / f"{data.name}-scores.npz"
     if not file.is_file():
-        opened = simkit.data.open(fields["data"])
+        opened = simkit.data.open(data.common["data"])
         parts = {
             split: simkit.Similarities.simulated(opened.truth[split], QUALITY[data.name])
             for split in SPLITS
         }
         file.parent.mkdir(exist_ok=True, parents=True)
         write_similarities(parts, file)
+    return file
+
+
+def _scores_of_detector(data: Data) -> Path:
+    """Scores of YOLOX-nano, trained on COCO, for the classes of VOC, whose labels it never saw."""
+    file, source = ATLAS / "photographs" / f"{data.name}-detector.npz", Path(_data())
+    if file.is_file():
+        return file
+    opened = simkit.data.open(data.common["data"])
+    with np.load(source / "labels" / f"yolox_nano_scores-{data.name}.npz") as known:
+        values = np.clip(known["scores"].astype(np.float64), 1e-4, 1 - 1e-4)
+        names, classes = known["file_names"].tolist(), known["class_names"].tolist()
+    listed = json.loads((source / "meta" / "voc_categories.json").read_text("utf-8"))
+    in_coco = {one["name"]: one["coco_name"] for one in listed}
+    columns = [classes.index(in_coco[name]) for name in opened.classes]
+    place, scale, parts = {name: row for row, name in enumerate(names)}, 20.0, {}
+    for split in SPLITS:
+        written = json.loads((file.parent / data.name / f"{split}.json").read_text("utf-8"))
+        name_of = {image["id"]: image["file_name"] for image in written["images"]}
+        images = opened.truth[split].images
+        scores = values[np.ix_([place[name_of[image]] for image in images.tolist()], columns)]
+        cosines = np.log(scores / (1 - scores)) / scale  # so that sigmoid(scale * cosine) is it
+        classes_of = tuple(opened.classes)
+        parts[split] = simkit.Similarities(cosines, images, classes_of, scale=scale, bias=0.0)
+    write_similarities(parts, file)
+    return file
+
+
+def _brought(name: str) -> dict[str, str]:
+    """Files of the features of EfficientNet-Lite2 that come with the photographs, by split."""
+    files = {split: ATLAS / "photographs" / name / f"lite2-{split}.npz" for split in SPLITS}
+    if not all(file.is_file() for file in files.values()):
+        brought = Path(_data()) / "features" / f"{name}-tf_efficientnet_lite2-gap.npz"
+        with np.load(brought) as known:
+            values, names = known["features"], known["file_names"].tolist()
+        place = {image: row for row, image in enumerate(names)}
+        for split, file in files.items():
+            listed = json.loads(file.with_name(f"{split}.json").read_text("utf-8"))["images"]
+            rows = [place[image["file_name"]] for image in listed]
+            with whole(file) as part, part.open("wb") as written:
+                np.savez(written, features=values[rows])
+    return {split: str(file) for split, file in files.items()}
+
+
+def _data() -> str:
+    return os.environ["SIMKIT_DATA"]
+
+
+def _with_scores(fields: dict[str, Any], file: Path) -> dict[str, Any]:
+    """The methods and schemes that use scores, and a few others."""
     listed = [
         *(name for name in fields["schemes"] if name != "knowledge-graph"),
         *SCHEMES_WITH_SCORES,
     ]
     few = {"schemes": listed, "methods": METHODS_WITH_SCORES}
-    few |= {"draws": DRAWS_OF_WRAPPED}
     return {**fields, **few, "scores": str(file)}
 
 
@@ -271,11 +359,11 @@ def _of_another_network(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def grid_of(fields: Mapping[str, Any], part: str, runs: Path) -> simkit.Grid:
-    """The grid of a part; `amounts` has the settings that `budgets` chose for the same schemes."""
+    """The grid of a part; `amounts` has the settings that `curves` chose for the same schemes."""
     grid = simkit.Grid(**fields)
     if not part.startswith("amounts"):
         return grid
-    first = part.replace("amounts", "budgets")
+    first = part.replace("amounts", "curves")
     file = runs / first / "settings.toml"
     if not file.is_file():
         needed = f"{runs.name}/{first}"
