@@ -124,19 +124,19 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=None)
     parser.add_argument("--out", type=Path, help="file for the table")
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
-    wants = parser.parse_args()
+    arguments = parser.parse_args()
     if not os.environ.get("SIMKIT_DATA"):
         sys.exit("set SIMKIT_DATA to the folder of real data")
     warnings.simplefilter("ignore", UserWarning)
-    found = tried(wants.work, wants.workers)
+    found = tried(arguments.work, arguments.workers)
     for failure in found.failures:
         print(f"failed: {failure}", file=sys.stderr)
     text = table(found.table)
     print(text)
-    if wants.out is not None:
-        with whole(wants.out) as path:
+    if arguments.out is not None:
+        with whole(arguments.out) as path:
             path.write_text(text + "\n", encoding="utf-8")
-    if wants.json:
+    if arguments.json:
         print(json.dumps({"runs": len(found.table), "peak_mb": measuring.peak_mb()}))
 
 

@@ -70,22 +70,22 @@ def score(model: Trained) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=2)
-    wants = parser.parse_args()
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)
     several = [
         {name: trained(name, draw=draw) for name in (*TABLE, *(() if draw else ONCE))}
-        for draw in range(wants.draws)
+        for draw in range(arguments.draws)
     ]
     rows = []
     for name in (*TABLE, *ONCE):
         found = [score(models[name]) for models in several if name in models]
         each = [f"{100 * value:.1f}" for value in found] + [""] * (len(several) - len(found))
         rows.append([name, shown(found) if len(found) > 1 else "", *each])
-    measuring.table(["method", "mAP", *(f"draw {n}" for n in range(wants.draws))], rows)
+    measuring.table(["method", "mAP", *(f"draw {n}" for n in range(arguments.draws))], rows)
     by_part([{name: models[name] for name in PARTS} for models in several])
     sys.stdout.flush()
     by_crop([score(several[0][name]) for name in (EN, f"{EN}+{SCL}")])
-    behind(wants.draws)
+    behind(arguments.draws)
 
 
 def by_part(some: Sequence[dict[str, Trained]]) -> None:

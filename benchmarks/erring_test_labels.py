@@ -84,12 +84,12 @@ def precision(labels: np.ndarray, scores: np.ndarray) -> np.ndarray:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("worlds", nargs="*", metavar="WORLD")
-    wants = parser.parse_args()
+    arguments = parser.parse_args()
     if not os.environ.get("SIMKIT_DATA"):
         sys.exit("set SIMKIT_DATA to the folder of real data")
     heads = ("missed / reported", "test images", "measured", "as true: error", "held",
              "corrected: error", "deviation", "held", "half-width")  # fmt: skip
-    for world in wants.worlds or WORLDS:
+    for world in arguments.worlds or WORLDS:
         truth, scores = scored(Path(os.environ["SIMKIT_DATA"]), world)
         frequent = truth.sum(0) >= SHOWN
         truth, scores = truth[:, frequent], scores[:, frequent]

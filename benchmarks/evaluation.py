@@ -183,7 +183,7 @@ def show(title: str, rows: list[dict[str, Any]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="end with one JSON object")
-    wants = parser.parse_args()
+    arguments = parser.parse_args()
     rng = {name: np.random.default_rng([0, place]) for place, name in enumerate(SETS)}
     found = {}
     cells = [(a, s, n) for s in SHARES for a in LEVELS if a > s for n in PRESENT]
@@ -196,7 +196,7 @@ def main() -> None:
     kinds = [(kind, classes) for classes in (24, 80) for kind in ALIKE]
     found["not alike"] = [not_alike(rng["not alike"], *kind) for kind in kinds]
     show(f"not alike, sets of {IMAGES} images: times the formula's", found["not alike"])
-    if wants.json:
+    if arguments.json:
         print(json.dumps({"name": "evaluation", "ratios": found, "versions": versions()}))
 
 

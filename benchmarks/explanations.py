@@ -126,12 +126,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--work", type=Path, required=True, help="folder for unpacked pictures")
     parser.add_argument("--draws", type=int, default=3)
-    wants = parser.parse_args()
+    arguments = parser.parse_args()
     if not os.environ.get("SIMKIT_DATA"):
         sys.exit("set SIMKIT_DATA to the folder of real data")
     warnings.simplefilter("ignore", UserWarning)
-    pack = Pack("voc12-animals", 100, 1.5, wants.work / "voc12-animals")
-    print("## Photographs\n", *photographs(pack, wants.draws), sep="\n", flush=True)
+    pack = Pack("voc12-animals", 100, 1.5, arguments.work / "voc12-animals")
+    print("## Photographs\n", *photographs(pack, arguments.draws), sep="\n", flush=True)
     print("\n## The network learns along\n", *fine_tuned(), sep="\n", flush=True)
 
 

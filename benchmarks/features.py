@@ -139,16 +139,16 @@ def main() -> None:
     parser.add_argument("--goes", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="64 photographs, two goes")
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
-    wants = parser.parse_args()
+    arguments = parser.parse_args()
     torch.set_num_threads(1)
-    net = backbone(wants.network, wants.weights, size=wants.size)
+    net = backbone(arguments.network, arguments.weights, size=arguments.size)
     with tempfile.TemporaryDirectory() as made:
         scratch = folder = Path(made)
-        if wants.folder is None:
+        if arguments.folder is None:
             folder = scratch / "photographs"
             folder.mkdir()
-            drawn_files(folder, 64 if wants.quick else wants.images)
-        folder = wants.folder or folder
+            drawn_files(folder, 64 if arguments.quick else arguments.images)
+        folder = arguments.folder or folder
         files = sorted(path.name for path in folder.glob("*.jpg"))
         if not files:
             sys.exit(f"{folder} has no .jpg files")
@@ -156,7 +156,7 @@ def main() -> None:
             warnings.simplefilter("ignore")  # what exporters say of themselves
             ways = contestants(folder, files, net, scratch)
             seconds: dict[str, list[float]] = {name: [] for name in ways}
-            for _ in range(2 if wants.quick else wants.goes):
+            for _ in range(2 if arguments.quick else arguments.goes):
                 for name, way in ways.items():
                     start, found = used(), way()
                     seconds[name].append(used() - start)
@@ -174,7 +174,7 @@ def main() -> None:
     measuring.against({"torchvision": ratios["torchvision"]}, BAR, theirs=plain)
     measuring.finish(
         "features",
-        as_json=wants.json,
+        as_json=arguments.json,
         equal=gap <= CLOSE,
         ratios=ratios,
         sizes={"photographs": len(files), "side": net.size},

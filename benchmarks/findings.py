@@ -61,11 +61,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", nargs="?", choices=list(PER_CLASS), default="scenes")
     parser.add_argument("--json", action="store_true", help="end with one JSON object")
-    wants = parser.parse_args()
-    schemes = (*ALWAYS, *(f"fpc(per_class={k})" for k in PER_CLASS[wants.what]), "full-subset")
+    arguments = parser.parse_args()
+    schemes = (*ALWAYS, *(f"fpc(per_class={k})" for k in PER_CLASS[arguments.what]), "full-subset")
     with tempfile.TemporaryDirectory() as folder:
         source: dict[str, Any] = {"data": "scenes", "train": demo_grid().train}
-        if wants.what == "photographs":
+        if arguments.what == "photographs":
             source = photographs(Path(folder))  # with the trainer's default settings
         grid = Grid(schemes=schemes, methods=METHODS, draws=5, **source)
         rows = compare(grid, out=Path(folder) / "runs", workers=1).every.to_dict("records")
@@ -83,8 +83,10 @@ def main() -> None:
         tops = [[r["ap"][top] for r in own[m]] for m in METHODS[:2]]
         print(f"| {scheme} | " + " | ".join(map(shown, [*maps.values(), *gaps, *tops])) + " |")
         means |= {f"{scheme}, {m}": float(np.mean(maps[m])) for m in METHODS}
-    if wants.json:
-        print(json.dumps({"name": f"findings {wants.what}", "map": means, "versions": versions()}))
+    if arguments.json:
+        print(
+            json.dumps({"name": f"findings {arguments.what}", "map": means, "versions": versions()})
+        )
 
 
 if __name__ == "__main__":

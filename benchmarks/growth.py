@@ -364,10 +364,10 @@ def main() -> None:
     parser.add_argument("--curves", type=Path, required=True, help="made by growth_worlds.py")
     parser.add_argument("--ways", nargs="+", choices=[*WAYS], default=[*WAYS])
     parser.add_argument("--constants", action="store_true", help="only fit to all worlds")
-    wants = parser.parse_args()
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    if not (every := list(pilots(wants.curves))):
-        sys.exit(f"no curves in {wants.curves}; make them with growth_worlds.py")
+    if not (every := list(pilots(arguments.curves))):
+        sys.exit(f"no curves in {arguments.curves}; make them with growth_worlds.py")
     worlds = grown(every)
     prior = fitted(worlds)
     print(f"Fitted to {len(worlds)} worlds: {prior}\n")
@@ -376,9 +376,9 @@ def main() -> None:
               f"{prior.gains(world)[:, 2].mean():.2f}") for world in worlds]  # fmt: skip
     heads = [f"gain, {times:g}x" for times in AT]
     measuring.table(("world", "curves", "slope", *heads, "predicted, 8x"), means)
-    if not wants.constants:
+    if not arguments.constants:
         for own, title in ((False, "Many test images"), (True, "Own test images")):
-            tables(judged(every, worlds, own, wants.ways), title)
+            tables(judged(every, worlds, own, arguments.ways), title)
 
 
 if __name__ == "__main__":

@@ -250,14 +250,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True, help="folder that keeps the curves")
     parser.add_argument("--only", default="", help="variants whose name contains this")
-    wants = parser.parse_args()
-    wants.out.mkdir(parents=True, exist_ok=True)
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     for variant in variants():
-        path = wants.out / f"{variant.name}.npz"
-        if path.is_file() or wants.only not in variant.name:
+        path = arguments.out / f"{variant.name}.npz"
+        if path.is_file() or arguments.only not in variant.name:
             continue
         start = time.process_time()
         values, labels = variant.load()

@@ -130,27 +130,30 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--workers", type=int, default=None)
     parser.add_argument("--out", type=Path, help="file for the table")
-    wants = parser.parse_args()
+    arguments = parser.parse_args()
     if not os.environ.get("SIMKIT_DATA"):
         sys.exit("set SIMKIT_DATA to the folder of real data")
     warnings.simplefilter("ignore", UserWarning)
-    pack = Pack("voc12-animals", 16, 1.5, wants.work / "voc12-animals")
-    wants.work.mkdir(parents=True, exist_ok=True)
+    pack = Pack("voc12-animals", 16, 1.5, arguments.work / "voc12-animals")
+    arguments.work.mkdir(parents=True, exist_ok=True)
     for split, values in pack.brought().items():
-        np.savez(wants.work / f"{split}.npz", features=values)
-    found = {kind: compared(pack, wants.work, kind, wants.workers, wants.draws) for kind in KINDS}
+        np.savez(arguments.work / f"{split}.npz", features=values)
+    found = {
+        kind: compared(pack, arguments.work, kind, arguments.workers, arguments.draws)
+        for kind in KINDS
+    }
     for failure in (one for kind in KINDS for one in found[kind].failures):
         print(f"failed: {failure}", file=sys.stderr)
     lines = [
         "# A detector as annotator", "",
-        f"`python benchmarks/machine_annotator.py --work FOLDER --draws {wants.draws}`", "",
+        f"`python benchmarks/machine_annotator.py --work FOLDER --draws {arguments.draws}`", "",
         *__doc__.split("\n\n")[2].splitlines(), "",
         f"The scores themselves have {quality(pack)} mAP on the test images, without any label.",
         "", table(found), "",
     ]  # fmt: skip
     print("\n".join(lines))
-    if wants.out is not None:
-        with whole(wants.out) as path:
+    if arguments.out is not None:
+        with whole(arguments.out) as path:
             path.write_text("\n".join(lines), encoding="utf-8")
     print(measuring.machine(), file=sys.stderr)
 

@@ -32,7 +32,7 @@ EPOCHS = (2, 4, 6, 8, 10)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="end with one JSON object")
-    wants = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         where = photographs(Path(folder))
         files = tuple(where["features"].items())
@@ -57,7 +57,7 @@ def main() -> None:
         own = {m: precision[epoch, m] for m in LARGE}
         print(f"| {epoch} | " + " | ".join(map(shown, own.values())) + " |")
         numbers |= {f"{m}, epoch {epoch}": float(np.mean(p)) for m, p in own.items()}
-    if wants.json:
+    if arguments.json:
         print(json.dumps({"name": "memorisation", "share": numbers, "versions": versions()}))
 
 

@@ -115,32 +115,32 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="file for the tables")
     parser.add_argument("--quick", action="store_true", help="probe and head alone, on VOC")
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
-    wants = parser.parse_args()
+    arguments = parser.parse_args()
     if not os.environ.get("SIMKIT_DATA"):
         sys.exit("set SIMKIT_DATA to the folder of real data")
-    if wants.work is None and not wants.quick:
+    if arguments.work is None and not arguments.quick:
         sys.exit("name a folder with --work, or ask for --quick")
     warnings.simplefilter("ignore", UserWarning)  # they come again as notes of the comparison
-    work = wants.work or Path("unused")
+    work = arguments.work or Path("unused")
     packs = (
         Pack("voc12-animals", 100, 1.5, work / "voc12-animals"),
         Pack("coco-mini", 10, 2.9, work / "coco-mini"),
     )
-    if wants.quick:
+    if arguments.quick:
         packs = packs[:1]
         found = [quick(pack) for pack in packs]
     else:
-        found = [report(pack, wants.draws, wants.workers) for pack in packs]
+        found = [report(pack, arguments.draws, arguments.workers) for pack in packs]
     text = "\n".join(chapter for chapter, _, _ in found)
     print(text)
-    if wants.out is not None:
-        with whole(wants.out) as path:
+    if arguments.out is not None:
+        with whole(arguments.out) as path:
             path.write_text(text, encoding="utf-8")
     checks = {name: value for _, one, _ in found for name, value in one.items()}
     used = measuring.peak_mb()
     measuring.finish(
         "photographs",
-        as_json=wants.json,
+        as_json=arguments.json,
         equal=all(fine for _, _, fine in found),
         ratios={f"{p.name}, head to probe": checks[f"{p.name}, head"] / checks[f"{p.name}, probe"]
                 for p in packs},

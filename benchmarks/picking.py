@@ -151,12 +151,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", nargs="?", choices=["scenes", "photographs"], default="scenes")
     parser.add_argument("--json", action="store_true", help="end with one JSON object")
-    wants = parser.parse_args()
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)
     map_rows, label_rows = [], []
     with tempfile.TemporaryDirectory() as folder:
         source: dict[str, Any] = {"data": "scenes:images=1000", "train": simkit.demo_grid().train}
-        if wants.what == "photographs":
+        if arguments.what == "photographs":
             source = photographs(Path(folder))
         for labels, (rest, methods) in LABELS.items():
             runs = compared(source, rest, methods, Path(folder) / "runs" / rest)
@@ -170,10 +170,10 @@ def main() -> None:
     measuring.table(["labels", "images", "$", *WAYS], label_rows)
     print("\nTwo rounds with complete labels: mAP in points, and differences from random images\n")
     measuring.table(["images", "picked by", "mAP", "− random", "positive labels"], round_rows)
-    if wants.json:
+    if arguments.json:
         results = {"rows": map_rows, "labels": label_rows, "rounds": round_rows}
         results["versions"] = versions()
-        print(json.dumps({"name": f"picking {wants.what}", **results}))
+        print(json.dumps({"name": f"picking {arguments.what}", **results}))
 
 
 if __name__ == "__main__":

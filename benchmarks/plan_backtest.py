@@ -524,21 +524,21 @@ def main() -> None:
     parser.add_argument("--no-compare", action="store_true", help="judge the runs that are there")
     parser.add_argument("--quick", action="store_true", help="few runs, in a folder of their own")
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
-    wants = parser.parse_args()
-    if wants.runs is None and not wants.quick:
+    arguments = parser.parse_args()
+    if arguments.runs is None and not arguments.quick:
         sys.exit("name a folder with --runs, or ask for --quick")
     warnings.simplefilter("ignore", UserWarning)  # they come again as notes of the comparison
-    worlds = [QUICK] if wants.quick else [WORLDS[name] for name in wants.worlds]
+    worlds = [QUICK] if arguments.quick else [WORLDS[name] for name in arguments.worlds]
     with tempfile.TemporaryDirectory() as spare:
-        folder = Path(spare) if wants.quick else wants.runs
-        if wants.quick or not wants.no_compare:
-            compared(worlds, folder, quick=wants.quick, workers=wants.workers)
+        folder = Path(spare) if arguments.quick else arguments.runs
+        if arguments.quick or not arguments.no_compare:
+            compared(worlds, folder, quick=arguments.quick, workers=arguments.workers)
         made = {world.name: list(judged_world(world, folder)) for world in worlds}
     every = [one for part in made.values() for one in part if isinstance(one, Prediction)]
     decisions = [one for part in made.values() for one in part if isinstance(one, Decision)]
     met = report(every, decisions)
     sizes = {name: len(part) for name, part in made.items()}
-    measuring.finish("plan_backtest", as_json=wants.json, equal=True, ratios={}, sizes=sizes,
+    measuring.finish("plan_backtest", as_json=arguments.json, equal=True, ratios={}, sizes=sizes,
                      met=met)  # fmt: skip
 
 

@@ -294,13 +294,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=Path, required=True, help="folder that keeps the runs")
     parser.add_argument("--worlds", nargs="+", default=["scenes", "photographs"])
-    wants = parser.parse_args()
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)
     found: list[Prediction | Decision] = []
-    for name in wants.worlds:
+    for name in arguments.worlds:
         world = World.of(name, PROJECT + PILOTS * PILOT)
         for errors in ERRORS:
-            folder = wants.runs / f"{name}-erring-{errors[1]:g}"
+            folder = arguments.runs / f"{name}-erring-{errors[1]:g}"
             compared(world, folder, errors)
             found += judged(name, folder, errors)
     met = report(found)

@@ -657,34 +657,34 @@ def main() -> None:
     parser.add_argument("--worlds", nargs="+", default=["scenes", "photographs"])
     parser.add_argument("--quick", action="store_true", help="few runs, in a folder of their own")
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
-    wants = parser.parse_args()
-    if wants.runs is None and not wants.quick:
+    arguments = parser.parse_args()
+    if arguments.runs is None and not arguments.quick:
         sys.exit("name a folder with --runs, or ask for --quick")
     warnings.simplefilter("ignore")  # UserWarning, and means of classes without images
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
-    worlds = ["scenes"] if wants.quick else wants.worlds
-    plan = Plan((100,), 1, (300,), 2) if wants.quick else Plan()
+    worlds = ["scenes"] if arguments.quick else arguments.worlds
+    plan = Plan((100,), 1, (300,), 2) if arguments.quick else Plan()
     found: list[Together] = []
     choices: Choices = {}
     looked: list[tuple[str, str, float, float]] = []
     rounds: list[After] = []
     with tempfile.TemporaryDirectory() as spare:
-        folder = Path(spare) if wants.quick else wants.runs
+        folder = Path(spare) if arguments.quick else arguments.runs
         for name in worlds:
             images = max(plan.orders) + plan.repeats * max(plan.pilots)
             world = World.of(name, images)
             found += judged(world, folder, plan, choices)
             rounds += later(world, folder, plan)
             looked += searched(world, folder, plan)
-        many = [] if wants.quick else [*judged(World.of("scenes", 12_000), folder, LARGE, {})]
+        many = [] if arguments.quick else [*judged(World.of("scenes", 12_000), folder, LARGE, {})]
     report(found)
     large(many)
     after_a_round(rounds)
     losses(looked)
     regrets(choices)
     sizes = {name: sum(one.world == name for one in found) for name in worlds}
-    measuring.finish("plan_together", as_json=wants.json, equal=True, ratios={}, sizes=sizes)
+    measuring.finish("plan_together", as_json=arguments.json, equal=True, ratios={}, sizes=sizes)
 
 
 if __name__ == "__main__":

@@ -196,13 +196,13 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, required=True, help="folder that keeps the runs")
     parser.add_argument("--workers", type=int, default=None)
     parser.add_argument("--images", type=int, nargs="+", help="only pools of so many images")
-    wants = parser.parse_args()
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)  # they come again as notes of the comparison
-    for world, images in chapters(wants.worlds or [*WORLDS]):
-        if wants.images and images not in wants.images:
+    for world, images in chapters(arguments.worlds or [*WORLDS]):
+        if arguments.images and images not in arguments.images:
             continue
-        folder = folder_of(wants.runs, world.name, images)
-        compared(grid(world, images, folder), world, images, folder, workers=wants.workers)
+        folder = folder_of(arguments.runs, world.name, images)
+        compared(grid(world, images, folder), world, images, folder, workers=arguments.workers)
 
 
 if __name__ == "__main__":

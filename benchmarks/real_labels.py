@@ -105,14 +105,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--prices", default="coco-tagging")
     parser.add_argument("--json", action="store_true", help="end with one JSON object")
-    wants = parser.parse_args()
+    arguments = parser.parse_args()
     if not os.environ.get("SIMKIT_DATA"):
         sys.exit("set SIMKIT_DATA to the folder of real data")
     warnings.simplefilter("ignore")
     found = []
     print("| data | images x classes | scheme | labels | positives | rank correlation "
           "| dropped answers | $ |\n|---|--:|---|--:|--:|--:|--:|--:|")  # fmt: skip
-    for one in rows(Path(os.environ["SIMKIT_DATA"]), wants.prices):
+    for one in rows(Path(os.environ["SIMKIT_DATA"]), arguments.prices):
         found.append(one)
         rank = "equal counts" if one["rank"] is None else f"{one['rank']:.3f}"
         print(
@@ -121,7 +121,7 @@ def main() -> None:
             f"| {one['dropped']:,} | {one['dollars']:,.0f} |",
             flush=True,
         )
-    if wants.json:
+    if arguments.json:
         print(json.dumps({"name": "real_labels", "rows": found, "versions": versions()}))
 
 

@@ -81,10 +81,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--packs", nargs="+", default=[*PACKS])
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
-    wants = parser.parse_args()
+    arguments = parser.parse_args()
     rows, sizes = [], {}
     with tempfile.TemporaryDirectory() as work:
-        for name in wants.packs:
+        for name in arguments.packs:
             pack = Scored(name, 10, PACKS[name], Path(work) / name)
             pack.folder.mkdir()
             pack.unpack()
@@ -96,7 +96,7 @@ def main() -> None:
                              f"{gap.mean():+.1f}", f"{gap.std(ddof=1):.1f}"))  # fmt: skip
     heads = ("classes", "mAP", "above centre", "its deviation over draws")
     measuring.table(("pack: way", *heads), rows)
-    measuring.finish("whole_images", as_json=wants.json, equal=True, ratios={}, sizes=sizes)
+    measuring.finish("whole_images", as_json=arguments.json, equal=True, ratios={}, sizes=sizes)
 
 
 if __name__ == "__main__":

@@ -179,9 +179,9 @@ def main() -> None:
     parser.add_argument("--sample", type=int, metavar="N", help="changes tried in each room")
     parser.add_argument("--survivors", action="store_true", help="show what nobody noticed")
     parser.add_argument("--out", type=Path, help="file for the table")
-    wants = parser.parse_args()
+    arguments = parser.parse_args()
     rows = ["| room | mutants | tried | noticed | 95 % interval | |", "|---|--:|--:|--:|---|---|"]
-    for room in wants.rooms or ROOMS:
+    for room in arguments.rooms or ROOMS:
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder) / "simkit"
             listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
@@ -192,9 +192,9 @@ def main() -> None:
             changes = prepared(room, place)
             tried = sorted(changes)
             random.Random(SEED).shuffle(tried)  # a larger sample holds the smaller ones
-            tried = tried[: wants.sample]
+            tried = tried[: arguments.sample]
             left = unnoticed(tried, place)
-        if wants.survivors:
+        if arguments.survivors:
             print(*(f"{name}\n{difference(*changes[name])}\n" for name in sorted(left)), sep="\n")
         share = 1 - len(left) / len(tried)
         low, high = binomtest(len(tried) - len(left), len(tried)).proportion_ci(method="wilson")
@@ -204,12 +204,14 @@ def main() -> None:
             f"| {low:.1%} to {high:.1%} | {verdict} |"
         )
         print(rows[-1], flush=True)
-    if wants.out:
-        before = wants.out.read_text("utf-8") if wants.out.exists() else ""
+    if arguments.out:
+        before = arguments.out.read_text("utf-8") if arguments.out.exists() else ""
         _, chapter, text = before.partition("\n## ")  # what was written by hand below the table
         title = "# Changes that tests notice\n\n`python scripts/mutants.py`: at least "
         table = "\n".join(rows)
-        wants.out.write_text(f"{title}{BAR:.0%} in each room.\n\n{table}\n{chapter}{text}", "utf-8")
+        arguments.out.write_text(
+            f"{title}{BAR:.0%} in each room.\n\n{table}\n{chapter}{text}", "utf-8"
+        )
 
 
 if __name__ == "__main__":
