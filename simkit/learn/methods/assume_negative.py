@@ -70,7 +70,7 @@ class FullExposure(AssumedNegatives):
     title: ClassVar[str] = "FE"
     gist: ClassVar[str] = "unknown = absent, present count more"
     look: ClassVar = ("#0A3A6B", "p")
-    alternative: ClassVar = {"pos_weight": 2.0}
+    alternative: ClassVar = {"pos_weight": 10.0}
     source: ClassVar[str] = "Kundu & Tighe NeurIPS 2020, baseline Full Exposure"
 
 
@@ -131,7 +131,7 @@ class SmoothedAssumeNegative(Method):
     family: ClassVar[str] = "weights and smoothing"
     look: ClassVar = ("#836AFB", "p")
     unknown_as_absent: ClassVar[bool] = True
-    alternative: ClassVar = {"epsilon": 0.2}
+    alternative: ClassVar = {"epsilon": 0.02}
     source: ClassVar[str] = "Cole et al. CVPR 2021, assume negative loss with label smoothing"
     presets: ClassVar = {
         "spml": {"eps_convention": "whole", "smooth": "all", "log_epsilon": "spml"},
@@ -165,7 +165,7 @@ class ConstantTemperature(Method):
     gist: ClassVar[str] = "unknown = softly absent"
     family: ClassVar[str] = "weights and smoothing"
     look: ClassVar = ("#4A1870", "H")
-    alternative: ClassVar = {"temperature": -1.0}
+    alternative: ClassVar = {"temperature": -4.0}
     source: ClassVar[str] = "Kundu & Tighe NeurIPS 2020, baseline LS"
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:

@@ -340,7 +340,7 @@ class LabelEstimation(ExpectedCount):
     title: ClassVar[str] = "ROLE"
     gist: ClassVar[str] = "labels estimated online"
     look: ClassVar = ("#F89AD7", "X")
-    alternative: ClassVar = {"ratio": 1.0}
+    alternative: ClassVar = {"ratio": 100.0}
     source: ClassVar[str] = "Cole et al. CVPR 2021, regularised online label estimation"
 
     presets: ClassVar = {"spml": {"epsilon": "spml", "ratio": 10.0}}

@@ -72,7 +72,7 @@ class InteractiveLearning(Method):
     title: ClassVar[str] = "IMCL"
     gist: ClassVar[str] = "missing labels completed"
     look: ClassVar = ("#4D4D4D", "8")
-    alternative: ClassVar = {"alpha": 0.1}
+    alternative: ClassVar = {"alpha": 0.9}
     source: ClassVar[str] = "Huynh & Elhamifar CVPR 2020"
     decayed: ClassVar[bool] = False
 

@@ -284,7 +284,7 @@ class LargeLossRejection(Rejecting, Relative):
     name: ClassVar[str] = "ll-r"
     title: ClassVar[str] = "LL-R"
     look: ClassVar = ("#00965F", "^")
-    alternative: ClassVar = {"delta": 0.1}
+    alternative: ClassVar = {"delta": 2.0}
     source: ClassVar[str] = "Kim et al., CVPR 2022, eq. 3-4"
 
 
@@ -303,7 +303,7 @@ class LargeLossCorrection(Correcting, Relative):
     name: ClassVar[str] = "ll-ct"
     title: ClassVar[str] = "LL-Ct"
     look: ClassVar = ("#3AD29D", "v")
-    alternative: ClassVar = {"delta": 0.05}
+    alternative: ClassVar = {"delta": 1.0}
     source: ClassVar[str] = "Kim et al., CVPR 2022, eq. 3, 5-6"
 
 
@@ -328,7 +328,7 @@ class LargeLossPermanentCorrection(Remembering, Relative):
     name: ClassVar[str] = "ll-cp"
     title: ClassVar[str] = "LL-Cp"
     look: ClassVar = ("#004524", "<")
-    alternative: ClassVar = {"delta": 0.02}
+    alternative: ClassVar = {"delta": 0.5}
     source: ClassVar[str] = "Kim et al., CVPR 2022, eq. 3, 7-9"
     grows: ClassVar[bool] = False
     presets: ClassVar = {
@@ -357,6 +357,7 @@ class AbsoluteRejection(Rejecting, Absolute):
     name: ClassVar[str] = "ll-r-abs"
     title: ClassVar[str] = "LL-R (abs)"
     look: ClassVar = ("#00965F", ">")
+    alternative: ClassVar = {"delta": 0.5}
 
 
 @register

@@ -52,7 +52,7 @@ class Hill(Method):
     gist: ClassVar[str] = "unknown = absent, probable ones left alone"
     family: ClassVar[str] = "focal"
     look: ClassVar = ("#5B2B00", "^")
-    alternative: ClassVar = {"margin": 0.5}
+    alternative: ClassVar = {"margin": 2.0}
     source: ClassVar[str] = "Zhang et al. 2021 (arXiv 2112.07368), Hill loss"
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:

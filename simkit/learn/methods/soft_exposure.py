@@ -202,7 +202,7 @@ class Exposure(Method):
         "float64", "precision of the stored temperatures; none: compute them in every step"
     )
 
-    alternative: ClassVar = {"beta": 1.0}
+    alternative: ClassVar = {"beta": 20.0}
     family: ClassVar[str] = "soft exposure"
     aids: ClassVar[tuple[type, ...]]
 
