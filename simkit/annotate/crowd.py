@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from simkit.annotate.annotators import Bools, Habits, Ints
 from simkit.annotate.proposer import Proposer
-from simkit.annotate.sparse_draws import by_row, lookup
+from simkit.annotate.sparse_draws import lookup
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.history import History
@@ -24,8 +24,9 @@ from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.truth import locked, sealed
 
 DENSE = 1 << 21  # places spread out at a time where whole rows are needed; changes no result
+DECODED = 1 << 15  # answers worked on at a time; changes no result
 PATIENCE = 50  # images in a row without the class after which a search by scores ends
-LIMIT = 400_000_000  # answers; they take 18 bytes each while they are sorted into labels
+LIMIT = 400_000_000  # answers; they take 13 bytes each while they become labels
 
 
 class TooManyAnswers(BadInput):
@@ -51,12 +52,15 @@ class Ledger:
 
     def __init__(self, images: int, classes: int) -> None:
         self.shape = (images, classes)
-        # One entry for each answer; the first `_written` are filled.
-        self._images, self._classes = np.zeros(0, np.int32), np.zeros(0, np.int32)
-        self._codes = np.zeros(0, np.int8)
-        self._written, self._lent = 0, False  # lent: `codes` has passed the entries on
-        # Answers by image and class, as many schemes ask, need no sorting in the end.
-        self._sorted, self._last = True, -1
+        # Answers by image and class, as many schemes ask, need no sorting: stored are the class and
+        # the code of each, and how many are about each image.
+        self._classes, self._codes = np.zeros(0, np.int32), np.zeros(0, np.int8)
+        self._counts = np.zeros(images, np.int32)
+        self._last, self._lent = -1, False  # lent: `codes` has passed them on
+        # From the first one out of order on, all are whole numbers that are sorted in the end: the
+        # image, the class in the next `_bits` bits, and in the last one whether it is a yes.
+        self._keys, self._bits = np.zeros(0, np.int64), classes.bit_length()
+        self._sorted, self._written = True, 0
         self._questions: dict[str, NDArray[np.int32]] = {}
         self._looks = np.zeros(classes, np.int64)
         self._affirmed: list[tuple[Ints, Ints]] = []
@@ -66,58 +70,71 @@ class Ledger:
     def expect(self, answers: float) -> None:
         """Raise TooManyAnswers if this many further answers would not fit."""
         check_room(self._written + answers)
-        if not len(self._codes):  # room for all of them, which takes no memory until it is filled
-            self._make_room(int(answers))
+        if not self._written:  # room for all of them, which takes no memory until it is filled
+            self._make_room(int(answers + 6 * answers**0.5), ("_classes", "_codes"))
 
     def record(self, images: Ints, classes: NDArray[np.integer], yes: Bools | bool) -> None:
         """Store n answers: (n,) images, (n,) classes, and (n,) or one yes or no."""
+        if not len(images):
+            return
         self.expect(len(images))
-        written = slice(self._written, self._written + len(images))
-        if written.stop > len(self._codes):
-            self._make_room(max(written.stop, len(self._codes) * 5 // 4))
-        if self._sorted and len(images):
-            images, classes, yes = self._in_order(images, classes, yes)
-        self._images[written], self._classes[written] = images, classes
-        codes = self._codes[written]  # in place: 2 yes - 1
-        codes[:] = yes
-        codes += codes
-        codes -= 1
+        keys = np.left_shift(images, self._bits, dtype=np.int64)
+        keys |= classes
+        keys <<= 1
+        keys |= yes
+        if self._sorted and _in_order(keys, self._last):
+            self._append(keys)
+            return
+        if self._sorted:
+            self._keys, self._sorted, self._lent = self._ordered(), False, False
+        written = slice(self._written, self._written + len(keys))
+        self._make_room(written.stop, ("_keys",))
+        self._keys[written] = keys
         self._written = written.stop
 
-    def _make_room(self, answers: int) -> None:
+    def _make_room(self, answers: int, columns: tuple[str, ...]) -> None:
         """Room for so many answers in all."""
-        for name in ("_images", "_classes", "_codes"):
+        for name in columns:
             entries = getattr(self, name)
-            if len(entries) and not self._lent:
+            if answers <= len(entries):
+                continue
+            if self._written and not self._lent:
                 # The system moves the pages of large arrays: no second copy, unlike a list's join.
-                entries.resize(answers, refcheck=False)
+                entries.resize(max(answers, len(entries) * 5 // 4), refcheck=False)
                 continue
             larger = np.empty(answers, entries.dtype)
             larger[: self._written] = entries[: self._written]
             setattr(self, name, larger)
-        self._lent = False
 
-    def _in_order(
-        self, images: Ints, classes: NDArray[np.integer], yes: Bools | bool
-    ) -> tuple[Ints, NDArray[np.integer], Bools | bool]:
-        """The answers sorted by image and class, if all are about later images than before."""
-        first, last = int(images[0]), int(images[-1])
-        self._sorted = first > self._last and not (images[1:] < images[:-1]).any()
-        if not self._sorted:
-            return images, classes, yes
-        self._last, bits = last, self.shape[1].bit_length()
-        keys = ((images - first) << bits) + classes
-        if (keys[1:] > keys[:-1]).all():
-            return images, classes, yes
+    def _append(self, keys: Ints) -> None:
+        """Store answers, in order and behind those before."""
+        mask, shift = (1 << self._bits) - 1, self._bits + 1
+        self._make_room(self._written + len(keys), ("_classes", "_codes"))
+        self._lent = False
+        for start in range(0, len(keys), DECODED):
+            part = keys[start : start + DECODED]
+            written = slice(self._written, self._written + len(part))
+            codes = self._codes[written]  # in place: 2 yes - 1
+            codes[:] = part & 1
+            codes += codes
+            codes -= 1
+            self._classes[written] = (part >> 1) & mask
+            images = part >> shift
+            first = int(images[0])
+            images -= first
+            counted = np.bincount(images)
+            self._counts[first : first + len(counted)] += counted
+            self._written = written.stop
+        self._last = int(keys[-1])
+
+    def _ordered(self) -> NDArray[np.int64]:
+        """The answers that are in order, each as one whole number."""
+        keys = np.repeat(np.arange(self.shape[0]), self._counts)
+        keys <<= self._bits
+        keys |= self._classes[: self._written]
         keys <<= 1
-        keys |= yes
-        if keys.max() < 1 << 32:
-            keys = keys.astype(np.uint32)
-        keys.sort()
-        yes = (keys & 1).astype(bool)
-        keys >>= 1
-        self._sorted = bool((keys[1:] > keys[:-1]).all())  # no place has two answers
-        return (keys >> bits).astype(np.int64) + first, keys & ((1 << bits) - 1), yes
+        keys |= self._codes[: self._written] > 0
+        return keys
 
     def bill(self, kind: str, images: Ints, questions: Ints | None = None) -> None:
         """One question of this `kind` about each of `images`, or (n,) `questions`."""
@@ -156,23 +173,41 @@ class Ledger:
 
     def codes(self) -> csr_array:
         """(N, L) int8 labels. Where people said both yes and no, yes counts."""
-        n = self._written
-        if self._sorted:
-            images, counts = self._images[:n], np.zeros(self.shape[0], np.int32)
-            ends = np.flatnonzero(np.append(images[1:] != images[:-1], True)[:n])
-            counts[images[ends]] = np.diff(ends, prepend=-1)
-            indptr = np.append(0, np.cumsum(counts)).astype(np.int32)
-            self._lent = True
-            return csr_array((self._codes[:n], self._classes[:n], indptr), shape=self.shape)
-        matrix = by_row(self._codes[:n], self._images[:n], self._classes[:n], self.shape)
-        # Answers about one place stand side by side: `first` marks where another place begins.
-        first = np.append(True, matrix.indices[1:] != matrix.indices[:-1])[: matrix.nnz]
-        first[matrix.indptr[:-1][np.diff(matrix.indptr) > 0]] = True
-        if first.all():
-            return matrix
-        codes = np.maximum.reduceat(matrix.data, np.flatnonzero(first))
-        indptr = np.append(0, np.cumsum(first))[matrix.indptr].astype(np.int32)
-        return csr_array((codes, matrix.indices[first], indptr), shape=self.shape)
+        if not self._sorted:
+            self._settle()
+        n, self._lent = self._written, True
+        indptr = np.append(0, np.cumsum(self._counts)).astype(np.int32)
+        return csr_array((self._codes[:n], self._classes[:n], indptr), shape=self.shape)
+
+    def _settle(self) -> None:
+        """Sort the answers and keep one about each place: the yes, which comes last."""
+        keys, twice = self._keys[: self._written], []
+        keys.sort()
+        for start in range(0, len(keys), DECODED):
+            part = keys[start : start + DECODED + 1]
+            twice.append(start + np.flatnonzero((part[1:] ^ part[:-1]) <= 1))
+        if len(others := np.concatenate(twice)):
+            keys = np.delete(keys, others)
+        self._classes, self._codes = self._classes[:0].copy(), self._codes[:0].copy()
+        self._written, self._counts = 0, np.zeros(self.shape[0], np.int32)
+        self._append(keys)
+        self._keys, self._sorted = np.zeros(0, np.int64), True
+
+
+def _in_order(keys: Ints, before: int) -> bool:
+    """Whether all answers, after they are sorted in place, are about different places behind the
+    answer `before` them. They stay as they are where some place is not behind it."""
+    low, high = int(keys.min()), int(keys.max())
+    if low >> 1 <= before >> 1:
+        return False
+    near = keys - low
+    if not (near[1:] > near[:-1]).all():
+        near = near.astype(np.uint32) if high - low < 1 << 32 else near
+        near.sort()
+        keys[:] = near
+        keys += low
+    # Only the last bit differs between two answers about one place.
+    return bool(((keys[1:] ^ keys[:-1]) > 1).all())
 
 
 class NotThere(BadInput):

@@ -15,7 +15,7 @@ from simkit.registry import Share, setting
 # The two give different labels, so this is part of the scheme: it depends on N x L alone.
 EVERY_PLACE = 1 << 28
 # Worked on at a time, which changes no result: places with a number each, and kept ones.
-PLACES, KEPT = 1 << 20, 1 << 17
+PLACES, KEPT = 1 << 20, 1 << 18
 
 
 @register
