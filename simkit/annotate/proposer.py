@@ -29,7 +29,7 @@ SLICE = 1 << 13  # present labels sorted at a time; changes no result
 _DROPPED = 20  # low bits of a keyed number that do not count in an order of candidates
 # The lowest two bits of a candidate: a present class that the machine notices, or overlooks, and a
 # class that a present one may be taken for. In this order: see `_near`.
-_SEEN, _UNSEEN, _ALIKE = np.int32(0), np.int32(1), np.int32(2)
+_SEEN, _ALIKE = 0, 2  # 1: overlooked
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,8 @@ class Proposer:
         present (n, L) the truth; row i is about `images[i]`.
         """
         L = self.classes
-        alike = confusable(hierarchy, L, self.chance.of("alike")).astype(np.int32)
+        alike = confusable(hierarchy, L, self.chance.of("alike"))
+        near = np.column_stack([np.arange(L) << 2 | _SEEN, alike << 2 | _ALIKE]).astype(np.int32)
         for start, stop in row_blocks(present, max(1, int(CHUNK / max(2.0, self.per_image)))):
             block, pointers = images[start:stop], present.indptr[start : stop + 1]
             count = self._count(block)
@@ -79,19 +80,17 @@ class Proposer:
                 for begin in range(first, last, step):
                     rows = order[begin : min(begin + step, last)]
                     own = present.indices[pointers[rows][:, None] + np.arange(p)]
-                    near, chosen = self._near(
-                        block[rows], own.astype(np.int32, copy=False), alike, meant[rows],
-                        count[rows],
-                    )  # fmt: skip
-                    taken = chosen.sum(1)
+                    classes, chosen, taken = self._near(
+                        block[rows], near[own].reshape(len(rows), -1), meant[rows], count[rows]
+                    )
+                    parts.append((np.repeat(rows, taken), classes.ravel()[np.flatnonzero(chosen)]))
                     lacking[rows] -= taken
-                    parts.append((np.repeat(rows, taken), near[chosen]))
                     short = lacking[rows] > 0
-                    blocked.append((rows[short, None] * L + near[short]).ravel())
+                    blocked.append((rows[short, None] * L + classes[short]).ravel())
             parts += self._others(block, lacking, np.append(np.sort(np.concatenate(blocked)), -1))
             rows, classes = (np.concatenate(column) for column in zip(*parts, strict=True))
-            pairs = by_row(np.ones(len(rows), bool), rows, classes, (len(block), L))
-            yield np.repeat(block, np.diff(pairs.indptr)), pairs.indices
+            rows, classes = by_row(rows, classes, L)
+            yield block[rows], classes
 
     def highest(self, scores: NDArray[np.floating], images: Ints) -> Iterator[tuple[Ints, Ints]]:
         """As many pairs as in `propose`, with the highest of the scores (N, L) of each image."""
@@ -110,31 +109,28 @@ class Proposer:
         return np.searchsorted(table, self.chance.of("count")(images), side="right")
 
     def _near(
-        self, images: Ints, own: NDArray[np.int32], alike: NDArray[np.int32], meant: Ints,
-        count: Ints,
-    ) -> tuple[NDArray[np.int32], Bools]:  # fmt: skip
+        self, images: Ints, near: NDArray[np.int32], meant: Ints, count: Ints
+    ) -> tuple[NDArray[np.int32], Bools, Ints]:
         """The present classes of b images and those they may be taken for, and which to propose.
 
-        own (b, p) the present classes; meant, count (b,) how many candidates are meant to be right,
-        and how many there are. Returns classes (b, 6 p) in a keyed order, some of them twice, and a
-        mask of them.
+        near (b, 6 p) classes and their kinds, each of the p present ones before those it may be
+        taken for; meant, count (b,) how many candidates are meant to be right, and how many there
+        are. Returns classes (b, 6 p) in a keyed order, some of them twice, a mask of them, and how
+        many of each row it has (b,).
         """
-        p = own.shape[1]
-        classes = np.concatenate([own, alike[own].reshape(len(own), -1)], axis=1)
-        # Order, class and kind in one word, which sorts several times as fast as indices do. From
-        # the highest bit: 44 - `bits` random bits, `bits` for the class, two for the kind. The same
-        # class has the same random bits, so its copies stand side by side, the present one first.
+        classes = near >> 2
         keys = self.chance.of("order")(images[:, None], classes)
-        bits = np.uint64(self.classes.bit_length())
-        keys >>= np.uint64(_DROPPED) + bits
-        keys <<= bits + np.uint64(2)
-        classes <<= 2
-        noticed = self._noticed(images[:, None], own, self._limits[0])
-        classes[:, :p] |= np.where(noticed, _SEEN, _UNSEEN)
-        classes[:, p:] |= _ALIKE
-        keys |= classes.view(np.uint32)
+        own = classes[:, :: CONFUSABLE + 1]
+        near[:, :: CONFUSABLE + 1] |= ~self._noticed(images[:, None], own, self._limits[0])
+        # Order, class and kind in one word, which sorts several times as fast as indices do. From
+        # the highest bit: 44 - `bits` random bits, and in the lowest `bits` for the class and two
+        # for the kind. The same class has the same random bits, so its copies stand side by side,
+        # the present one first.
+        bits = self.classes.bit_length()
+        keys &= ~np.uint64((1 << (_DROPPED + bits)) - 1)
+        keys |= near.view(np.uint32)
         keys.sort(axis=1)
-        candidates = keys.astype(np.int32) & np.int32((4 << int(bits)) - 1)  # class and kind
+        candidates = keys.astype(np.int32) & np.int32((4 << bits) - 1)  # class and kind
         kinds = candidates.astype(np.uint8) & np.uint8(3)
         right, wrong = kinds == _SEEN, kinds == _ALIKE
         # Of copies the first counts; where it is a present class, none of them is wrong.
@@ -149,7 +145,7 @@ class Proposer:
             limit = (wanted - taken).astype(np.int32)
             chosen &= many <= limit[:, None]
             taken += np.minimum(many[:, -1], limit)
-        return candidates >> 2, right | wrong
+        return candidates >> 2, right | wrong, taken
 
     def _others(
         self, images: Ints, wanted: Ints, blocked: Ints
@@ -173,7 +169,9 @@ class Proposer:
     def _limits(self) -> tuple[Limits, Limits]:
         """For present classes and for all: up to which 64-bit number each is noticed, and whether
         at all. A limit is one below its share: the share 1 is 2**64, which does not fit."""
-        shares = noticed(self.skew, self.classes, self.chance.of("weights"))
+        shares = [1 << 64]  # of all classes
+        if self.skew:
+            shares = noticed(self.skew, self.classes, self.chance.of("weights"))
         recalled = [share * threshold(self.recall) >> 64 for share in shares]
         present, every = (
             (np.array([max(share - 1, 0) for share in part], np.uint64), np.array(part) > 0)
