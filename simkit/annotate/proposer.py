@@ -81,7 +81,10 @@ class Proposer:
                     rows = order[begin : min(begin + step, last)]
                     own = present.indices[pointers[rows][:, None] + np.arange(p)]
                     classes, chosen, taken = self._near(
-                        block[rows], near[own].reshape(len(rows), -1), meant[rows], count[rows]
+                        block[rows],
+                        near.take(own, 0).reshape(len(rows), -1),
+                        meant[rows],
+                        count[rows],
                     )
                     parts.append((np.repeat(rows, taken), classes.ravel()[np.flatnonzero(chosen)]))
                     lacking[rows] -= taken
