@@ -78,11 +78,12 @@ class Ledger:
         if not len(images):
             return
         self.expect(len(images))
+        ascending = self._sorted and not (images[1:] < images[:-1]).any()
         keys = np.left_shift(images, self._bits, dtype=np.int64)
         keys |= classes
         keys <<= 1
         keys |= yes
-        if self._sorted and _in_order(keys, self._last):
+        if ascending and _in_order(keys, self._last):
             self._append(keys)
             return
         if self._sorted:
@@ -129,7 +130,8 @@ class Ledger:
 
     def _ordered(self) -> NDArray[np.int64]:
         """The answers that are in order, each as one whole number."""
-        keys = np.repeat(np.arange(self.shape[0]), self._counts)
+        images = np.flatnonzero(self._counts)
+        keys = np.repeat(images, self._counts[images])
         keys <<= self._bits
         keys |= self._classes[: self._written]
         keys <<= 1
@@ -176,7 +178,8 @@ class Ledger:
         if not self._sorted:
             self._settle()
         n, self._lent = self._written, True
-        indptr = np.append(0, np.cumsum(self._counts)).astype(np.int32)
+        indptr = np.zeros(self.shape[0] + 1, np.int32)
+        np.cumsum(self._counts, out=indptr[1:])
         return csr_array((self._codes[:n], self._classes[:n], indptr), shape=self.shape)
 
     def _settle(self) -> None:
