@@ -91,9 +91,9 @@ class Proposer:
                     short = lacking[rows] > 0
                     blocked.append((rows[short, None] * L + classes[short]).ravel())
             parts += self._others(block, lacking, np.append(np.sort(np.concatenate(blocked)), -1))
-            rows, classes = (np.concatenate(column) for column in zip(*parts, strict=True))
-            rows, classes = by_row(rows, classes, L)
-            yield block[rows], classes
+            rows, columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+            where, which = by_row(rows, columns, L)
+            yield block[where], which
 
     def highest(self, scores: NDArray[np.floating], images: Ints) -> Iterator[tuple[Ints, Ints]]:
         """As many pairs as in `propose`, with the highest of the scores (N, L) of each image."""
