@@ -191,7 +191,7 @@ class Permutation:
                 moved = x[outside]
                 self._network(moved, some[outside], rounds)
                 x[outside] = moved
-                outside = outside[moved >= self.size]
+                outside = outside[np.flatnonzero(moved >= self.size)]
             out[part] = x
         return out.reshape(values.shape)
 

@@ -161,7 +161,10 @@ class Ledger:
 
     def asked(self) -> Bools:
         """(N,) images about which at least one question was asked."""
-        return np.logical_or.reduce([self.seen, *self._questions.values()])
+        asked = self.seen.copy()
+        for counter in self._questions.values():
+            asked |= counter > 0
+        return asked
 
     def effort(self, workers: int | None, codes: csr_array) -> Effort:
         """The effort behind the labels `codes`."""

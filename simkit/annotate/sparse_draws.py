@@ -82,7 +82,8 @@ def by_row(rows: Ints, columns: Ints, width: int) -> tuple[Ints, Ints]:
 def spread(counts: Ints) -> tuple[Ints, Ints]:
     """For g owners of `counts` (g,) items each: the owner of each item, and its index there."""
     owner = np.repeat(np.arange(len(counts)), counts)
-    nth = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+    nth = np.arange(len(owner))
+    nth -= (np.cumsum(counts) - counts)[owner]
     return owner, nth
 
 

@@ -21,6 +21,7 @@ QUESTIONS = {
 
 
 _MOST = 1 << 48  # largest count in a file
+_COUNTED = 1 << 16  # images counted at a time; changes no result
 _LONGEST = 1 << 22  # most questions about one image, and most classes, in a file
 
 _NONE: NDArray[np.int64] = np.zeros(1, np.int64)
@@ -106,7 +107,11 @@ class Effort:
 
 def histogram(questions_per_image: NDArray[np.integer]) -> NDArray[np.int64]:
     """h[q] = images with q questions; h[0] is set to 0."""
-    counted = np.bincount(questions_per_image)
+    counted = np.zeros(int(questions_per_image.max(initial=-1)) + 1, np.int64)
+    for start in range(0, len(questions_per_image), _COUNTED):  # bincount copies what it counts
+        counted += np.bincount(
+            questions_per_image[start : start + _COUNTED], minlength=len(counted)
+        )
     counted[:1] = 0
     return counted
 
