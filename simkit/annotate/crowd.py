@@ -70,8 +70,6 @@ class Ledger:
     def expect(self, answers: float) -> None:
         """Raise TooManyAnswers if this many further answers would not fit."""
         check_room(self._written + answers)
-        if not self._written:  # room for all of them, which takes no memory until it is filled
-            self._make_room(int(answers + 6 * answers**0.5), ("_classes", "_codes"))
 
     def record(self, images: Ints, classes: NDArray[np.integer], yes: Bools | bool) -> None:
         """Store n answers: (n,) images, (n,) classes, and (n,) or one yes or no."""
@@ -95,23 +93,21 @@ class Ledger:
 
     def _make_room(self, answers: int, columns: tuple[str, ...]) -> None:
         """Room for so many answers in all."""
+        if answers <= len(getattr(self, columns[0])):
+            return
         for name in columns:
             entries = getattr(self, name)
-            if answers <= len(entries):
-                continue
-            if self._written and not self._lent:
-                # The system moves the pages of large arrays: no second copy, unlike a list's join.
-                entries.resize(max(answers, len(entries) * 5 // 4), refcheck=False)
-                continue
-            larger = np.empty(answers, entries.dtype)
-            larger[: self._written] = entries[: self._written]
-            setattr(self, name, larger)
+            if self._lent:
+                entries = entries[: self._written].copy()
+                setattr(self, name, entries)
+            # The system moves the pages of large arrays: no second copy, unlike a list's join.
+            entries.resize(max(answers, len(entries) * 9 // 8), refcheck=False)
+        self._lent = False
 
     def _append(self, keys: Ints) -> None:
         """Store answers, in order and behind those before."""
         mask, shift = (1 << self._bits) - 1, self._bits + 1
         self._make_room(self._written + len(keys), ("_classes", "_codes"))
-        self._lent = False
         for start in range(0, len(keys), DECODED):
             part = keys[start : start + DECODED]
             written = slice(self._written, self._written + len(part))
