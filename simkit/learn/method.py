@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
@@ -133,6 +133,19 @@ class Method:
             f"{self.name}: its schedule takes {own} epochs, and training {epochs}; give "
             f"{self.name}(epochs={epochs})",
         )
+
+    def on_complete(self) -> Method:
+        """The method with the same losses and predictions on labels of which none is unknown.
+
+        Comparisons train runs on complete labels once if they agree in it, such as AN and Ignore. A
+        class with a loss or prediction of its own does not inherit it.
+        """
+        return self
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if {"loss", "predict"} & vars(cls).keys() and "on_complete" not in vars(cls):
+            cls.on_complete = Method.on_complete  # type: ignore[method-assign]
 
     def estimates(self, task: Task | Sizes) -> dict[str, float]:
         """Values of "auto" settings for this task, by name, for the history.
@@ -280,6 +293,9 @@ class Wrapper(Method):
 
     def notes(self, *, epochs: int, optimiser: str) -> tuple[str, ...]:
         return self.inner.notes(epochs=epochs, optimiser=optimiser)
+
+    def on_complete(self) -> Method:
+        return replace(self, inner=self.inner.on_complete())
 
     def estimates(self, task: Task | Sizes) -> dict[str, float]:
         return self.inner.estimates(task)

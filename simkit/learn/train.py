@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from simkit.chance import Chance
-from simkit.embed.devices import Batches, device_of, products_in, usable
+from simkit.embed.devices import Batches, device_of, keep_memory, products_in, usable
 from simkit.errors import BadInput
 from simkit.history import History, content_id
 from simkit.learn.checkpoint import Checkpoint
@@ -217,6 +217,7 @@ def train_stack(
             network.compile(dynamic=False, backend=_COMPILER)
     computed = replace(settings, precision=usable(settings.precision, device))
     made_of = StackInputs(computed, Chance.seeded(seed).of("train", draw), device, network)
+    keep_memory()  # for the tensors of the next step
 
     # The histories determine the training, so their id tells whether a checkpoint belongs to it.
     key, head_epochs = content_id(*(history.to_json() for history in records)), settings.head_epochs

@@ -42,7 +42,7 @@ from simkit.study.tuning import Setting, alternative
 Choices = Mapping[tuple[str, str], Setting]
 
 LEAST = 10.0  # seconds of work in a job: the overhead of smaller ones is too large
-MOST = 80.0  # seconds if each were trained alone; a draw should not wait for one worker
+MOST = 45.0  # seconds if each were trained alone; a draw should not wait for one worker
 # Seconds on one thread of a server core, by least squares of relative errors over stacks of 1, 11
 # and 44 heads (5,000 images, 256 and 2,048 features, 20 and 80 classes, batches of 64 and 16, the
 # eleven methods of benchmarks/compare.py); the fit is within a third of every measurement. _READ is
@@ -366,7 +366,8 @@ def spellings(batch: LabelBatch, spec: str, grid: Grid) -> list[str]:
 def jobs_of(
     grid: Grid, data: StudyData, ordered: Sequence[LabelBatch], draws: tuple[int, ...]
 ) -> list[Job]:
-    """The jobs of these batches, by draw.
+    """The jobs of these batches, by draw, but the longest of the last two first, as no worker should
+    begin a long job when the others end.
 
     Runs with schemes or methods from outside simkit have jobs of their own: an edit of such a class
     changes only the code of its own runs, and all other jobs are the same as without the class.
@@ -375,17 +376,18 @@ def jobs_of(
     for batch in ordered:
         for own, batch_of_own in _by_code(batch).items():
             groups.setdefault(own, []).append(batch_of_own)
-    source, listed, made = source_of(grid), prices(grid.prices), list[Job]()
+    source, listed, made = source_of(grid), prices(grid.prices), list[tuple[int, float, Job]]()
     for own, batches in groups.items():
         duration = {batch: seconds(batch, grid, data) for batch in batches}
         code, packs = code_id(own), _packs(duration, grid, data)
         size = draws_per_job(sum(duration.values()), len(draws))
-        made += [
-            Job(source, tuple(pack), draws[start : start + size], grid, listed, data.ids, code)
-            for start in range(0, len(draws), size)
-            for pack in packs
-        ]
-    return sorted(made, key=lambda job: job.draws[0])
+        for start in range(0, len(draws), size):
+            of_job = draws[start : start + size]
+            for pack in packs:
+                job = Job(source, tuple(pack), of_job, grid, listed, data.ids, code)
+                length = len(of_job) * sum(duration[batch] for batch in pack)
+                made.append((min(start, max(size, len(draws) - 2 * size)), -length, job))
+    return [job for *_, job in sorted(made, key=lambda one: one[:2])]
 
 
 def _by_code(batch: LabelBatch) -> dict[frozenset[type], LabelBatch]:

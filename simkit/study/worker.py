@@ -276,6 +276,13 @@ class _Run:
     validation: Validation | None
     notes: list[str]
 
+    @cached_property
+    def distinct(self) -> Method:
+        """What its method is on its labels: AN and Ignore are the same on complete ones."""
+        labels, method = self.task.labels, self.training.method
+        complete = labels.codes.nnz == int(labels.asked.sum()) * labels.shape[1]
+        return method.on_complete() if complete else method
+
 
 class Repetition:
     """The work on a job of one draw.
@@ -424,10 +431,14 @@ class Repetition:
         chosen = (run.batch.setting(run.spec) for run in runs)
         lrs = [(setting.lr if setting else None) or usual for setting in chosen]
         finished = self.before + len(self.rows)
+        # Runs that differ in nothing are trained once: place has the model of each run.
+        alike = [(run.task.labels.id, lr, run.distinct) for run, lr in zip(runs, lrs, strict=True)]
+        place = [[*dict.fromkeys(alike)].index(key) for key in alike]
+        first = [place.index(model) for model in sorted({*place})]
         with warnings_of() as notes:
             trained = train_stack(
-                [(run.task, run.training.method) for run in runs],
-                lrs=lrs, validation=runs[0].validation, **training.options,
+                [(runs[k].task, runs[k].training.method) for k in first],
+                lrs=[lrs[k] for k in first], validation=runs[0].validation, **training.options,
                 progress=lambda epoch, of: self.advance(finished + len(runs) * epoch / of),
             )  # fmt: skip
         scored: dict[str, list[Scored]] = {}
@@ -441,8 +452,8 @@ class Repetition:
             scored[split] = [Scored(of_run, present, known) for of_run in scores]
         shared = {"train_seconds": (time.perf_counter() - start) / len(runs), "stack": len(runs)}
         rows = {}
-        for index, (run, model) in enumerate(zip(runs, trained, strict=True)):
-            test = scored["test"][index]
+        for run, index in zip(runs, place, strict=True):
+            model, test = trained[index], scored["test"][index]
             row = self._row(run, model) | scored_row(test, self.data.data.leaves) | shared
             if "val" in scored:
                 # mAP on validation labels in a sweep, else precision and recall on the test set.
@@ -459,12 +470,12 @@ class Repetition:
             run_notes, losses = [*run.notes, *_texts(own)], np.array(model.losses)
             if not np.isfinite(losses[-1]):
                 if not self.job.sweep:
-                    self._fail(_useless(model, losses), run.batch, run.spec)
+                    self._fail(_useless(run, model, losses), run.batch, run.spec)
                     continue
                 row["tuned_map"] = None  # never chosen
             elif losses[-1] > _DIVERGED:  # the score is of a useless model
                 text = f"its training diverged, to a loss of {losses[-1]:.3g}; lower lr"
-                run_notes.append(f"{model.method.name}: {text}")
+                run_notes.append(f"{run.training.method.name}: {text}")
             rows[run.batch, run.spec] = row | {"notes": list(dict.fromkeys(run_notes))}
         return rows
 
@@ -523,11 +534,11 @@ class Repetition:
         }
 
 
-def _useless(model: Trained, losses: NDArray[np.float64]) -> BadInput:
+def _useless(run: _Run, model: Trained, losses: NDArray[np.float64]) -> BadInput:
     """The error of a training whose loss is no number."""
     epoch, lr = np.argmin(np.isfinite(losses)) + 1, model.history.settings["lr"]
     return BadInput(
-        f"the training loss of {model.method.name} is {losses[-1]} from epoch {epoch} on, at a "
+        f"the training loss of {run.training.method.name} is {losses[-1]} from epoch {epoch} on, at a "
         f"learning rate of {lr:g}; lower lr, or check the loss of the method"
     )
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.losses import Epsilon, Reduction, bce, reduce, wide
 from simkit.learn.method import Method, register
+from simkit.learn.methods.known_labels import Full
 from simkit.learn.task import Batch, Outputs
 from simkit.registry import Positive, Range, setting
 
@@ -25,6 +26,10 @@ class AssumedNegatives(Method):
 
     family: ClassVar[str] = "baselines"
     unknown_as_absent: ClassVar[bool] = True
+
+    def on_complete(self) -> Method:
+        mean = self.pos_weight == 1 and self.reduction == "mean_all"
+        return Full(epsilon=self.epsilon) if mean else self
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         present = batch.labels == PRESENT
@@ -99,6 +104,9 @@ class WeakAssumeNegative(Method):
         "spml": {"weight_known_negatives": True, "epsilon": "spml"},
         "paper": {"weight_known_negatives": False, "epsilon": None},
     }
+
+    def on_complete(self) -> Method:
+        return self if self.weight_known_negatives else Full(epsilon=self.epsilon)
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         present = batch.labels == PRESENT

@@ -39,6 +39,9 @@ class Full(Method):
 
     default_needs: ClassVar[Needs] = Needs(labels=True)
 
+    def on_complete(self) -> Method:
+        return Full(epsilon=self.epsilon)
+
     def check(self, labels: PartialLabels) -> None:
         entries = int(labels.asked.sum()) * labels.shape[1]
         unknown = entries - labels.codes.nnz
@@ -93,6 +96,9 @@ class Ignore(KnownLabels):
         "csl": {"reduction": "sum", "epsilon": "csl"},
         "paper": {"reduction": "mean_all", "epsilon": None},
     }
+
+    def on_complete(self) -> Method:
+        return Full(epsilon=self.epsilon) if self.reduction == "mean_all" else self
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         unknown = batch.labels == UNKNOWN

@@ -26,6 +26,7 @@ from simkit.chance import Chance
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
 from simkit.learn.losses import kth_largest, wide
 from simkit.learn.method import Method, register
+from simkit.learn.methods.known_labels import Full
 from simkit.learn.task import Batch, Needs, Outputs, Sizes
 from simkit.registry import NonNegative, Range, setting
 
@@ -71,6 +72,9 @@ class Rejecting(LargeLoss):
 
     gist: ClassVar[str] = "large losses rejected"
 
+    def on_complete(self) -> Method:
+        return Full()
+
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         kept = ~self.selected(batch, out, state)
         return _mean(out.logits, batch.labels == PRESENT, kept.to(wide(out.logits).dtype))
@@ -84,6 +88,9 @@ class Correcting(LargeLoss):
     """
 
     gist: ClassVar[str] = "large losses corrected"
+
+    def on_complete(self) -> Method:
+        return Full()
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         corrected = self.selected(batch, out, state)
@@ -113,6 +120,9 @@ class Remembering(LargeLoss):
     def open(self, batch: Batch, state: nn.Module) -> Tensor:
         rows = state.present.index_select(-2, batch.index)
         return (batch.labels == UNKNOWN) & ~unpack(rows, batch.labels.shape[-1])
+
+    def on_complete(self) -> Method:
+        return Full()
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         unknown = self.open(batch, state)

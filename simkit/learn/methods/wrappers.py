@@ -21,7 +21,7 @@ from simkit.cache import cache_folder
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT
-from simkit.learn.losses import wide
+from simkit.learn.losses import positive_means, wide
 from simkit.learn.method import MAPS, WarmedUp, Wrapper, register, required
 from simkit.learn.methods.expected import SCORES, Mu, start_scores, update_scores
 from simkit.learn.task import Batch, Needs, Outputs, Sizes
@@ -308,9 +308,10 @@ class BoostLU(Wrapper):
         gain = maps.new_full((), self.alpha - 1)
         if training and self._masks:
             gain = gain * state.has_positive[..., None, :]
-        positive = torch.relu(maps - self.beta if self.beta else maps)
-        # The logits are the means of the maps. A mean has a slower gradient than a sum.
-        h, w = maps.shape[-2:]
-        logits = out.logits + gain * (positive.sum((-2, -1)) / (h * w))
-        boosted = torch.addcmul(maps, gain[..., None, None], positive)
+        # The logits are the means of the boosted maps, which are large and seldom read in training.
+        logits = out.logits + gain * positive_means(maps, self.beta)
+        boosted = None
+        if self.inner.needs.maps or not training:
+            positive = torch.relu(maps - self.beta if self.beta else maps)
+            boosted = torch.addcmul(maps, gain[..., None, None], positive)
         return Outputs(logits, boosted, out.features)

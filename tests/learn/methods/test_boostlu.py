@@ -35,9 +35,9 @@ def test_the_inner_method_selects_on_boosted_logits():
 
 def test_classes_without_positives_stay_plain_in_training_alone():
     method, state = started("an+boostlu", Z)
-    seen = method.changed(outputs(MAPS), state, training=True).maps
-    assert torch.equal(seen[:, 1], torch.as_tensor(MAPS)[:, 1])  # class 1 has only a negative
-    assert not torch.equal(seen[:, 0], torch.as_tensor(MAPS)[:, 0])
+    plain, seen = outputs(MAPS), method.changed(outputs(MAPS), state, training=True)
+    assert torch.equal(seen.logits[:, 1], plain.logits[:, 1])  # class 1 has only a negative
+    assert not torch.equal(seen.logits[:, 0], plain.logits[:, 0])
     seen = method.changed(outputs(MAPS), state, training=False).maps
     assert not torch.equal(seen[:, 1], torch.as_tensor(MAPS)[:, 1])
 

@@ -148,6 +148,45 @@ def test_gradients_are_finite_far_out(spec, known):
             assert torch.isfinite(parameter).all()
 
 
+ALIKE = "an ignore wan ll-r ll-ct ll-cp ll-r-abs ll-ct-abs ll-cp-abs an(epsilon=spml)"
+
+
+def test_methods_that_are_the_same_on_complete_labels_have_equal_losses_and_predictions():
+    alone = [make(spec) for spec in specs() if "+" not in spec]
+    declared = {one.name for one in alone if one.on_complete() != one} - {"full"}
+    assert declared == {make(spec).name for spec in ALIKE.split()}
+    codes = labels(3, 1.0).astype(int)
+    for spec in ALIKE.split():
+        for wrapper in ("", "+boostlu"):
+            method = make(spec + wrapper)
+            other = method.on_complete()
+            states = [quietly(one, task_of(one, codes), seed=0) for one in (method, other)]
+            for epoch in range(1, 4):
+                for index in zoo.order(epoch).split(B):
+                    batch = batch_of(codes, index)
+                    outs = [outputs(epoch, index=index) for _ in states]
+                    for one, out, state in zip((method, other), outs, states, strict=True):
+                        one.loss(batch, out, state).backward()
+                        one.after_batch(batch, out.detached(), state)
+                    gradients = [out.maps.grad for out in outs]
+                    torch.testing.assert_close(*gradients, atol=1e-8, rtol=1e-6)
+                for one, state in zip((method, other), states, strict=True):
+                    end_epoch(one, state, epoch, outputs(epoch).logits.detach())
+            first, second = states
+            seen = outputs(5)
+            assert torch.equal(method.predict(seen, first), other.predict(seen, second))
+    different = "an(pos_weight=2) ignore(reduction=sum) fe lsan wan(weight_known_negatives=true)"
+    assert all(make(spec).on_complete() == make(spec) for spec in different.split())
+
+
+def test_a_class_with_a_loss_of_its_own_is_the_same_as_no_other():
+    class Own(type(make("an"))):
+        def loss(self, batch, out, state):
+            return 2 * super().loss(batch, out, state)
+
+    assert Own().on_complete() == Own()
+
+
 @every
 @pytest.mark.parametrize("known", [0.0, 1.0], ids=["nothing", "everything"])
 def test_labels_that_know_nothing_or_everything_start_or_are_refused(spec, known):
