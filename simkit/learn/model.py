@@ -89,7 +89,7 @@ def standardised(features: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
     """(b, D) or (b, D, h, w) features with `shift` subtracted, divided by `scale`, both (D)."""
     if features.ndim == 4:
         shift, scale = shift[:, None, None], scale[:, None, None]
-    return (features - shift) / scale
+    return (features - shift).div_(scale)
 
 
 def backbone_maps(backbone: Any, images: Tensor, precision: Precision) -> Tensor:

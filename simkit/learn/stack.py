@@ -73,6 +73,10 @@ class Heads:
         """Outputs (r, b, L) of each share, for features (b, D) or maps of them (b, D, h, w)."""
         pooled = features if features.ndim == 2 else features.mean((-2, -1))
         outs = []
+        if len(self._products) > bool(self._pooled):  # some use class maps
+            maps = features if features.ndim == 4 else features[:, :, None, None]
+            b, _, h, w = maps.shape
+            points = maps.flatten(2).mT.flatten(0, 1)  # a copy, unless channels are last in memory
         weights, biases = [self.weight], [self.bias]
         if len(self._products) > 1:
             weights, biases = (x.split(self._products) for x in (self.weight, self.bias))
@@ -82,9 +86,7 @@ class Heads:
                 seen = pooled.detach()
                 outs += [Outputs(some, None, seen) for some in logits.split(self._pooled)]
                 continue
-            maps = features if features.ndim == 4 else features[:, :, None, None]
-            b, _, h, w = maps.shape
-            values = _product(maps.flatten(2).mT.flatten(0, 1), weight, bias)
+            values = _product(points, weight, bias)
             values = values.unflatten(0, (b, h, w)).permute(3, 0, 4, 1, 2)
             # The means of the maps, without reading them.
             logits = _product(pooled, weight, bias).movedim(1, 0)

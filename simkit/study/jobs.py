@@ -366,8 +366,8 @@ def spellings(batch: LabelBatch, spec: str, grid: Grid) -> list[str]:
 def jobs_of(
     grid: Grid, data: StudyData, ordered: Sequence[LabelBatch], draws: tuple[int, ...]
 ) -> list[Job]:
-    """The jobs of these batches, by draw, but the longest of the last two first, as no worker should
-    begin a long job when the others end.
+    """The jobs of these batches, by draw, but the longest of the last two draws first, as no worker
+    should begin a long job when the others end.
 
     Runs with schemes or methods from outside simkit have jobs of their own: an edit of such a class
     changes only the code of its own runs, and all other jobs are the same as without the class.

@@ -537,8 +537,9 @@ class Repetition:
 def _useless(run: _Run, model: Trained, losses: NDArray[np.float64]) -> BadInput:
     """The error of a training whose loss is no number."""
     epoch, lr = np.argmin(np.isfinite(losses)) + 1, model.history.settings["lr"]
+    name = run.training.method.name
     return BadInput(
-        f"the training loss of {run.training.method.name} is {losses[-1]} from epoch {epoch} on, at a "
+        f"the training loss of {name} is {losses[-1]} from epoch {epoch} on, at a "
         f"learning rate of {lr:g}; lower lr, or check the loss of the method"
     )
 
