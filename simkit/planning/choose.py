@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from shlex import quote
 from typing import Any, Literal, NamedTuple
 
@@ -79,7 +79,7 @@ class Request:
     confidence: float = 0.8
     image_price: float = 0.0
     set_up: float = 0.0
-    spent: Mapping[LabelOption, float] = field(default_factory=dict)
+    spent: Mapping[LabelOption, float] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,18 +197,13 @@ def candidates(
     BadInput
         If the budget pays for nothing that the pilot measured.
     """
-    made: list[Candidate] = []
-    pairs = [*curves.on_complete]
-    pairs += [pair for pair in curves.evidence.cells if not pair[0].complete]
-    for option in dict.fromkeys(option for option, _ in pairs):
-        if option not in curves.purchases or only not in (option, None):
-            continue  # without a price, or not wanted
-        methods = [method for other, method in pairs if other == option]
-        for answers in curves.offers(option):
-            if (grid := _grid(curves, option, answers, project, budgets)) is not None:
-                for method in methods:
-                    made += _on_grid(curves, (option, method), answers, grid, project)
-            made += _again(curves, option, methods, answers, project)
+    made = [
+        one
+        for one in _of_all_budgets(curves, replace(project, dollars=UNLIMITED, target=None))
+        if only in (one.option, None)
+    ]
+    made += _listed(curves, project, only=only, budgets=[*budgets, project.dollars])
+    made = _affordable(made, project.dollars)
     if not made and project.dollars < UNLIMITED:
         least = min(one.dollars for one in candidates(curves, replace(project, dollars=UNLIMITED)))
         raise BadInput(
@@ -222,16 +217,46 @@ def candidates(
 
 def within(every: Sequence[Candidate], budget: float) -> list[Candidate]:
     """The candidates within one of the `budgets` given to `candidates`."""
-    return [
-        one for one in every
-        if one.budget in (None, budget) and one.dollars <= budget * (1 + 1e-9)
-    ]  # fmt: skip
+    return _affordable([one for one in every if one.budget in (None, budget)], budget)
+
+
+def _affordable(every: Sequence[Candidate], budget: float) -> list[Candidate]:
+    return [one for one in every if one.dollars <= budget * (1 + 1e-9)]
+
+
+@lru_cache(maxsize=4)  # for the other budgets of a page, and the shares of wrong answers of a plan
+def _of_all_budgets(curves: Curves, project: Request) -> list[Candidate]:
+    """The purchases, at any price, that more money never removes."""
+    return _listed(curves, project)
+
+
+def _listed(
+    curves: Curves, project: Request, *, only: LabelOption | None = None,
+    budgets: Sequence[float] | None = None,
+) -> list[Candidate]:  # fmt: skip
+    """The purchases of each option that can be judged: those of all budgets, or of these."""
+    made: list[Candidate] = []
+    pairs = [*curves.on_complete]
+    pairs += [pair for pair in curves.evidence.cells if not pair[0].complete]
+    for option in dict.fromkeys(option for option, _ in pairs):
+        if option not in curves.purchases or only not in (option, None):
+            continue  # without a price, or not wanted
+        methods = [method for other, method in pairs if other == option]
+        for answers in curves.offers(option):
+            if (grid := _grid(curves, option, answers, project, budgets)) is not None:
+                for method in methods:
+                    made += _on_grid(curves, (option, method), answers, grid, project)
+            if budgets is None:
+                made += _again(curves, option, methods, answers, project)
+    return made
 
 
 def _on_grid(
     curves: Curves, pair: Pair, answers: Answers, grid: _Grid, project: Request
 ) -> Iterator[Candidate]:
     """The purchases of a grid that can be judged."""
+    offered = _offered(curves, pair, answers, grid, project)
+    grid = _Grid(*(column[offered] for column in grid))
     columns = grid.present, grid.absent, grid.times
     asked = grid.asked * grid.times / curves.evidence.pool.images
     value = curves.with_labels_so_far(pair, *columns, asked, images=project.images)
@@ -239,7 +264,7 @@ def _on_grid(
         value = expit(logit(value) + gain * curves.share_of_new(pair[0], asked))
     value = curves.as_scored(pair, value)[curves.kept]
     medians = np.median(value, axis=0).tolist()
-    for k in np.flatnonzero(_offered(curves, pair, answers, grid, project)).tolist():
+    for k in range(len(medians)):
         by = float(grid.times[k])
         yield Candidate(
             *pair, float(grid.dollars[k]), int(grid.images[k]), by, float(grid.amounts[k]),
@@ -277,8 +302,6 @@ def _again(
         return
     times = images / curves.evidence.pool.images
     dollars, seconds = lacking.with_ties(answers.settling(curves.usual))
-    if dollars + project.set_up > project.dollars:
-        return
     for method in methods:
         gain = curves.gain_again(method, answers, counts, np.array([times]))[curves.kept, 0]
         so_far = np.clip(curves.so_far((option, method)), EDGE, 1 - EDGE)
@@ -644,28 +667,29 @@ class _Grid(NamedTuple):
 
 def _grid(
     curves: Curves, option: LabelOption, answers: Answers, project: Request,
-    budgets: Sequence[float],
+    budgets: Sequence[float] | None,
 ) -> _Grid | None:  # fmt: skip
-    """All numbers of images and dollars within the budget, in addition to earlier purchases of the
-    option (whose questions then get as many answers); None without any."""
+    """Numbers of images and dollars in addition to earlier purchases of the option (whose questions
+    then get as many answers): the same for every budget, so that more money never removes a
+    purchase, or those that use up these budgets. None without any."""
     bought = curves.purchases[option].answered(answers.times)
     pool, spent = curves.evidence.pool.images, project.spent.get(option, 0.0)
     set_up, had = project.set_up, curves.had(option)
     if project.images == 0 or (spent and answers.times < 1):
         return None
-    ends = np.array([*budgets, project.dollars])
+    ends = np.array(budgets or ())
     exist = max(min(project.images or math.inf, int(MOST_TIMES * pool)), had)
     rows: list[tuple[Array, ...]] = []
     if option.amount == "images":
         label, image = bought.dollars[-1] / pool, project.image_price
-        most = (ends + spent - set_up + had * image) / (label + image)
-        most = np.floor(np.minimum(exist, most + 1e-9))
-        # The same grid for every budget, so that more money never removes a candidate.
-        grid = np.unique(np.geomspace(max(1, min(pool // 50, exist)), exist, 3 * LEVELS).round())
-        new = ~np.isin(most, grid)
-        images = np.append(grid, most[new])
-        used_up = np.append(np.full(len(grid), np.nan), ends[new])
-        kept = (images >= max(had, 1)) & (images <= most[-1])
+        images = np.unique(np.geomspace(max(1, min(pool // 50, exist)), exist, 3 * LEVELS).round())
+        used_up = np.full(len(images), np.nan)
+        if budgets is not None:
+            most = (ends + spent - set_up + had * image) / (label + image)
+            most = np.floor(np.minimum(exist, most + 1e-9))
+            new = ~np.isin(most, images)
+            images, used_up = most[new], ends[new]
+        kept = images >= max(had, 1)
         images, used_up = images[kept], used_up[kept]
         whole = bought.at(np.full(len(images), bought.dollars[-1]))
         dollars = images * label + (images - had) * image + set_up
@@ -675,22 +699,26 @@ def _grid(
         sizes = np.unique(np.geomspace(least, exist, SIZES).round().astype(int))
         for count in sizes.tolist():
             times, paid = count / pool, set_up + (count - had) * project.image_price
-            left, (first, last) = (ends + spent - paid) / times, bought.dollars[[0, -1]]
-            levels = np.geomspace(first, last, LEVELS)
-            levels, edge = levels[levels <= left[-1]], (left >= first) & (left < last)
-            used_up = np.append(np.full(len(levels), np.nan), ends[edge])
-            part = bought.at(np.append(levels, left[edge]))
+            labels, used_up = (
+                np.geomspace(*bought.dollars[[0, -1]], LEVELS),
+                np.full(LEVELS, np.nan),
+            )
+            if budgets is not None:
+                labels = (ends + spent - paid) / times
+                edge = (labels >= bought.dollars[0]) & (labels < bought.dollars[-1])
+                labels, used_up = labels[edge], ends[edge]
+            part = bought.at(labels)
             total = np.fmin(part.dollars * times + paid, used_up + spent)
             amounts, ones = part.amounts * (times if option.counted else 1.0), np.ones(len(total))
             rows.append((total, ones * count, ones * times, amounts, *part.counts, used_up))
-    made = _Grid(*map(np.concatenate, zip(*rows, strict=True))) if rows else None
-    if made is not None and spent:
+    made = _Grid(*map(np.concatenate, zip(*rows, strict=True)))
+    if spent:
         labels = made.dollars - set_up - (made.images - had) * project.image_price
         made = _Grid(*(column[labels > 1.02 * spent] for column in made))
         share = 1 - spent / labels[labels > 1.02 * spent]
         made = made._replace(dollars=made.dollars - spent, seconds=made.seconds * share,
                              units=made.units * share[:, None])  # fmt: skip
-    return made if made is not None and len(made.dollars) else None
+    return made if len(made.dollars) else None
 
 
 def _offered(

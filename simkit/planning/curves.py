@@ -100,7 +100,7 @@ class CellCurve:
         """(R, M) mAP at the shares u (M,)."""
         log, known = np.log(np.clip(np.asarray(u, np.float64), 1e-9, 1.0)), np.log(self.u)
         y = _logit(np.column_stack([self.scores, self.end]))
-        value = expit(_by_row(log, np.append(known, 0.0), y))
+        value = expit(_Lines(np.append(known, 0.0), y)(log))
         part = np.clip((log - known[-1]) / max(-known[-1], 1e-9), 0.0, 1.0)  # of the way to u = 1
         gap = self.end - self.scores[:, -1]
         value += (BRIDGE * self.wander * gap)[:, None] * np.sqrt(4 * part * (1 - part))
@@ -138,8 +138,10 @@ class FullCurve:
 
     def logit(self, times: Array) -> Array:
         """(R, M) logit mAP at `times` (M,) the images of the pool."""
-        within = logit(self.within(np.minimum(times, 1.0)))
-        return within + self._beyond(np.log(np.maximum(times, 1.0))[None])
+        some, place = np.unique(times, return_inverse=True)
+        parts, within = np.unique(np.minimum(some, 1.0), return_inverse=True)
+        value = logit(self.within(parts))[:, within]
+        return (value + self._beyond(np.log(np.maximum(some, 1.0))[None]))[:, place]
 
     def _beyond(self, log: Array) -> Array:
         """(R, M) gain of logit mAP beyond the pool, by the logarithm of times, 0 or more."""
@@ -152,14 +154,19 @@ class FullCurve:
         """(R, G) logit mAP at the `TIMES`, strictly ascending."""
         return np.maximum.accumulate(self.logit(TIMES), axis=1) + 1e-9 * np.arange(len(TIMES))
 
-    def _at(self, log: Array) -> Array:
+    @cached_property
+    def _at(self) -> _Lines:
         """(R, M) logit mAP by the logarithm of times."""
-        return _by_row(log, np.log(TIMES), self._ascending)
+        return _Lines(np.log(TIMES), self._ascending)
+
+    @cached_property
+    def _log(self) -> _Lines:
+        """(R, M) logarithm of times by logit mAP."""
+        return _Lines(self._ascending, np.log(TIMES))
 
     def _worth(self, value: Array, most: float) -> tuple[Array, Array]:
         """(R, M) logarithm of the times with this logit mAP, up to `most`; the lead over these."""
-        log = _by_row(value, self._ascending, np.log(TIMES))
-        log = np.minimum(log, np.log(most))
+        log = np.minimum(self._log(value), np.log(most))
         return log, value - self._at(log)
 
     def enlarged(self, here: Array, times: Array) -> Array:
@@ -593,30 +600,31 @@ class Curves:
         """
         option, _ = pair
         full, pool = self.full(pair), self.evidence.pool.images
+        whole = full.logit(times)
         if option.complete:
-            return full(times)
+            return expit(whole)
         u = self.shares(pair, present, absent)
         if option.amount == "images":
             sizes = self.evidence.cells[pair]
             log = np.log([size.amount / pool for size in sizes])
             scores = _logit(self._means([size.scores for size in sizes]))
-            here = _by_row(np.log(times), log, scores)
+            here = _Lines(log, scores)(np.log(times))
             start, most = np.minimum(times, np.exp(log[-1])), expit(scores[:, -1:])
             limit = full(np.exp(log[-1:]))
-            gain = full.logit(times) - full.logit(start)
+            gain = whole - full.logit(start)
             if len(sizes) >= 3:
                 # An option that gained less than SHARED_GAIN of the gain of complete labels in the
                 # larger half of its sizes falls behind them in proportion.
                 ends = sizes[len(sizes) // 2 - 1], sizes[-1]
-                whole = np.diff(full.logit(np.array([size.amount for size in ends]) / pool))
+                most_of = np.diff(full.logit(np.array([size.amount for size in ends]) / pool))
                 measured = np.diff(_logit(self._means([size.scores for size in ends])))
-                share = np.clip(measured / np.maximum(whole, 0.05) / SHARED_GAIN, 0.0, 1.0)
+                share = np.clip(measured / np.maximum(most_of, 0.05) / SHARED_GAIN, 0.0, 1.0)
                 gain = share * gain
         else:
             most = self.cell(pair)(u)
             here, start, limit = logit(most), np.ones_like(times), full.end[:, None]
             # The two rules of the module, mixed: constant distance, and equivalent images.
-            gain = (1 - self._mix) * (full.logit(times) - full.logit(start))
+            gain = (1 - self._mix) * (whole - full.logit(start))
             gain += self._mix * (full.enlarged(here, times) - here)
         # The extrapolation error grows with the square root of the logarithm of `times`, like
         # that of a random walk, and with fewer known labels; half of it is common to all curves.
@@ -626,7 +634,7 @@ class Curves:
         error = (least + without * (1 - u)) * far * (noise + self._moves[:, None]) / np.sqrt(2)
         value = expit(here + gain + error)
         # No sample exceeds complete labels of as many images, except by a measured lead.
-        return np.minimum(value, full(times) + np.maximum(most - limit, 0))
+        return np.minimum(value, expit(whole) + np.maximum(most - limit, 0))
 
     def as_scored(self, pair: Pair, value: Array, *, spread: float | None = None) -> Array:
         """(R, M) mAP of a single purchase, with the noise of its draw, its images and a small test
@@ -642,12 +650,13 @@ class Curves:
             value = self._with_luck(value, spread)
         return self._with_luck(value, 0.0, self.evidence.test.spread)
 
-    def _with_luck(self, value: Array, spread: float, of_angle: float = 0.0) -> Array:
+    def _with_luck(self, value: Array, spread: float, of_angle: Any = 0.0) -> Array:
         """(R, M) mAP with this standard deviation of mAP, and of arcsin(sqrt(mAP)), on which the
         noise of a test set does not depend on mAP."""
         angle = np.arcsin(np.sqrt(np.clip(value, 0, 1)))
-        slope = np.maximum(np.sin(2 * angle), 0.1)  # of mAP by the angle
-        angle = angle + (spread / slope + of_angle) * self._luck[:, None]
+        if spread:
+            of_angle = spread / np.maximum(np.sin(2 * angle), 0.1) + of_angle  # by the slope of mAP
+        angle = angle + of_angle * self._luck[:, None]
         return np.asarray(np.sin(np.clip(angle, 0, np.pi / 2)) ** 2)
 
     def _widened(self, value: Any, kept: Any = slice(None)) -> Array:
@@ -716,39 +725,47 @@ def _stacked(sizes: Sequence[Size]) -> tuple[Array, Array]:
     return np.stack([s.present for s in sizes]), np.stack([s.absent for s in sizes])
 
 
-def _by_row(x: Array, at: Array, values: Array) -> Array:
-    """(R, M) linear interpolation of every row at its x (M,), from values (K,) at `at` (K,),
-    constant outside; each may be one row for all. As numpy.interp has it, to the last bit."""
-    last = at.shape[-1] - 1
-    j = np.minimum(_place(at, x), max(last - 1, 0))
-    k = np.minimum(j + 1, last)
-    left, low, high = _taken(at, j), _taken(values, j), _taken(values, k)
-    gap = _taken(at, k) - left
-    slope = (high - low) / np.where(gap > 0, gap, 1.0)
-    line = np.where(x == left, low, slope * (x - left) + low)
-    first, end = (slice(None, 1), slice(-1, None))
-    outside = np.where(x >= at[..., end], values[..., end], values[..., first])
-    return np.where((x >= at[..., end]) | (x < at[..., first]), outside, line)
+class _Lines:
+    """Linear interpolation of every row at its x, from values (K,) at ascending places (K,), and
+    constant outside. Places or values may be one row for all. As numpy.interp, to the last bit."""
 
+    def __init__(self, at: Array, values: Array) -> None:
+        gap = np.diff(at)
+        slope = np.diff(values) / np.where(gap > 0, gap, 1.0)
+        self._at, self._values = at, np.ascontiguousarray(values)
+        self._slope = np.append(slope, np.zeros((len(slope), 1)), axis=1)  # none behind the last
 
-def _place(at: Array, x: Array) -> NDArray[np.intp]:
-    """The last of the ascending `at` (K,) that is at most x, by row; 0 where all are greater."""
-    if at.ndim == 1:
-        return np.maximum(np.searchsorted(at, x, side="right") - 1, 0)
-    place = np.zeros(np.broadcast_shapes(x.shape, (len(at), 1)), np.intp)
-    step = 1 << (at.shape[1] - 1).bit_length() >> 1
-    while step:  # a binary search in all rows at once
-        further = np.minimum(place + step, at.shape[1] - 1)
-        place = np.where(_taken(at, further) <= x, further, place)
-        step >>= 1
-    return place
+    def __call__(self, x: Array) -> Array:
+        """(R, M) values at x, (R, M) or (M,) for all rows."""
+        x = np.maximum(x, self._at[..., :1])
+        j = self._place(x)
+        return _taken(self._slope, j) * (x - _taken(self._at, j)) + _taken(self._values, j)
+
+    def _place(self, x: Array) -> NDArray[np.intp]:
+        """The last place that is at most x, by row."""
+        if self._at.ndim == 1:
+            return np.searchsorted(self._at, x, side="right") - 1
+        place, step = np.zeros(x.shape, np.intp), self._table.shape[1] // 2
+        while step:  # a binary search in all rows at once
+            place += step * (_taken(self._table, place + step) <= x)
+            step //= 2
+        return place
+
+    @cached_property
+    def _table(self) -> Array:
+        """The places, and infinity up to a power of 2."""
+        rows, places = self._at.shape
+        table = np.full((rows, 1 << (places - 1).bit_length()), np.inf)
+        table[:, :places] = self._at
+        return table
 
 
 def _taken(values: Array, places: NDArray[np.intp]) -> Array:
     """The values (K,) of each row, or of the one for all, at the places (M,) of each row or all."""
     if values.ndim == 1 or places.ndim == 1:
         return values[..., places]
-    return np.take_along_axis(values, places, axis=1)
+    starts = np.arange(0, values.size, values.shape[1])[:, None]
+    return values.reshape(-1).take(places + starts)
 
 
 def _logit(scores: Any) -> Any:
