@@ -162,6 +162,12 @@ class Registry(Generic[T]):
             name = self._packages[self._imported]
             package = importlib.import_module(name)
             folders = getattr(package, "__path__", [])  # a module has none
+            likely = f"{name}.{wanted.replace('-', '_')}"  # most parts are in a file of their name
+            for module in pkgutil.iter_modules(folders, f"{name}."):
+                if module.name == likely:
+                    importlib.import_module(likely)
+            if wanted in self._found:
+                return
             for module in pkgutil.walk_packages(folders, f"{name}."):
                 importlib.import_module(module.name)
             self._imported += 1

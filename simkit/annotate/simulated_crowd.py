@@ -10,7 +10,7 @@ classes, (g,), or of the present images of all these classes, (m,).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
@@ -28,6 +28,7 @@ from simkit.annotate.sparse_draws import spread
 from simkit.chance import Chance, Permutation
 from simkit.data.dataset import Boxes
 from simkit.errors import BadInput
+from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth, by_class, sealed
 
@@ -168,13 +169,15 @@ class SimulatedCrowd(Crowd):
             answers = np.full(len(classes), 2.0 * n)
         if scores is not None:
             for part in groups(np.full(len(classes), n), len(classes)):
-                queues = _queues(permutation, tuple(classes[part].tolist()))
-                for place, queue in enumerate(queues, part.start):
+                values = scores[np.ix_(self.images, classes[part])]
+                keyed = _Scores(content_id(values), values)
+                orders = _orders(permutation, tuple(classes[part].tolist()), keyed)
+                for place, (queue, ranked) in enumerate(zip(*orders, strict=True), part.start):
                     c, goals = classes[place], (present[place], absent[place])
                     yes = np.zeros(n, bool)
                     yes[rows[pointers[c] : pointers[c + 1]]] = True
                     found[place] = self._search_by_score(
-                        c, yes, goals, queue=queue, scores=scores[:, c], keep_looks=keep_looks
+                        c, yes, goals, queue=queue, ranked=ranked, keep_looks=keep_looks
                     )
             return found
         weights = pointers[classes + 1] - pointers[classes]
@@ -189,12 +192,12 @@ class SimulatedCrowd(Crowd):
         return found
 
     def _search_by_score(
-        self, c: int, yes: Bools, goals: tuple[int, int], *, queue: Ints, scores: Any,
-        keep_looks: bool,
+        self, c: int, yes: Bools, goals: tuple[int, int], *,
+        queue: NDArray[np.int32], ranked: NDArray[np.int32], keep_looks: bool,
     ) -> int:  # fmt: skip
-        """`search` for one class by its scores (N,); `yes` (n,) and `queue` are about `images`."""
+        """`search` for one class by its scores; `yes`, `queue` and, highest score first, `ranked`
+        (n,) are about `images`."""
         ledger, (present, absent) = self.ledger, goals
-        ranked = queue[_highest_first(scores[self.images[queue]])]
         candidates = ranked[: looks_by_score(yes[ranked], int(present))]
         first = np.zeros(len(queue), bool)
         first[candidates] = True
@@ -461,11 +464,23 @@ def _in_front(
     return owner, rank, shown
 
 
-@lru_cache(maxsize=1)  # a plan searches for ever more images, in the same queues
-def _queues(permutation: Permutation, classes: tuple[int, ...]) -> NDArray[np.int32]:
-    """(g, n) the order in which each of the classes meets the images."""
+@dataclass(frozen=True)
+class _Scores:
+    """Scores (n, g), as the key of a cache."""
+
+    id: str
+    values: NDArray[np.floating] = field(compare=False)
+
+
+@lru_cache(maxsize=1)  # a plan searches for ever more images, in the same orders
+def _orders(
+    permutation: Permutation, classes: tuple[int, ...], scores: _Scores
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """(g, n) the order in which each of the classes meets the images, without and by scores."""
     places = permutation.at(np.arange(permutation.size), np.array(classes)[:, None])
-    return sealed(places.astype(np.int32))
+    queues, by_class = places.astype(np.int32), scores.values.T
+    ranked = [q[_highest_first(by_class[place, q])] for place, q in enumerate(queues)]
+    return sealed((queues, np.stack(ranked)))
 
 
 def _highest_first(scores: NDArray[np.floating]) -> Ints:

@@ -297,9 +297,12 @@ def read_spec(spec: str) -> tuple[type[Source], dict[str, Any], Path | None]:
     if spec.lower().endswith(".toml") and (":" not in spec or os.path.isfile(spec)):
         return _read_toml(Path(spec))
     name, _, rest = spec.partition(":")
-    if not rest and name.strip().lower() not in sources.names():
-        _raise_with_hint(spec)
-    source = sources[name]
+    try:
+        source = sources[name]
+    except BadInput:
+        if not rest:
+            _raise_with_hint(spec)
+        raise
     keys = [entry.name for entry in fields(source)]  # type: ignore[arg-type]
     settings: dict[str, Any] = {}
     parts = _COMMA.split(_LONE_COMMA.sub('\\1","', rest)) if rest else []

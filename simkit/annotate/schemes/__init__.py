@@ -267,7 +267,10 @@ def _not_logits(scores: NDArray[np.float64], least: int) -> NDArray[np.bool_]:
     """Which columns of at least so many scores, or with a sum of 1, hold no logits."""
     import numpy as np
 
-    low, high, known = np.fmin.reduce(scores), np.fmax.reduce(scores), ~np.isnan(scores)
+    low = np.fmin.reduce(scores)
+    if not (low >= 0).any():
+        return np.zeros(len(low), bool)
+    high, known = np.fmax.reduce(scores), ~np.isnan(scores)
     many = (known.sum(axis=0) >= least) & ((high <= 1) | (high > 20))
     softmax = (np.abs(np.nansum(scores, axis=0) - 1) < 1e-4) & (high < 1)
     return np.asarray((low >= 0) & (many | softmax))
