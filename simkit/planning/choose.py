@@ -255,7 +255,8 @@ def _on_grid(
     curves: Curves, pair: Pair, answers: Answers, grid: _Grid, project: Request
 ) -> Iterator[Candidate]:
     """The purchases of a grid that can be judged."""
-    offered = _offered(curves, pair, answers, grid, project)
+    if not (offered := _offered(curves, pair, answers, grid, project)).any():
+        return
     grid = _Grid(*(column[offered] for column in grid))
     columns = grid.present, grid.absent, grid.times
     asked = grid.asked * grid.times / curves.evidence.pool.images

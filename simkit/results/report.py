@@ -237,7 +237,12 @@ def _fence(text: str, least: int) -> str:
 
 def render(text: str, values: Mapping[str, Any]) -> str:
     """A Jinja template of plain text with these values; an unknown name in it is an error."""
-    return _environment().from_string(text).render(values)
+    return _compiled(text).render(values)
+
+
+@cache
+def _compiled(text: str) -> jinja2.Template:
+    return _environment().from_string(text)
 
 
 # ---------------------------------------------------------------------------------- in a terminal
