@@ -700,13 +700,11 @@ def _grid(
         sizes = np.unique(np.geomspace(least, exist, SIZES).round().astype(int))
         for count in sizes.tolist():
             times, paid = count / pool, set_up + (count - had) * project.image_price
-            labels, used_up = (
-                np.geomspace(*bought.dollars[[0, -1]], LEVELS),
-                np.full(LEVELS, np.nan),
-            )
+            first, last = bought.dollars[[0, -1]]
+            labels, used_up = np.geomspace(first, last, LEVELS), np.full(LEVELS, np.nan)
             if budgets is not None:
                 labels = (ends + spent - paid) / times
-                edge = (labels >= bought.dollars[0]) & (labels < bought.dollars[-1])
+                edge = (labels >= first) & (labels < last)
                 labels, used_up = labels[edge], ends[edge]
             part = bought.at(labels)
             total = np.fmin(part.dollars * times + paid, used_up + spent)
