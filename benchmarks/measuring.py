@@ -97,12 +97,17 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         print("| " + " | ".join(row) + " |")
 
 
+def instead(theirs: str) -> None:
+    """Say what one would run in place of simkit."""
+    print(f"One would run instead: {theirs}.")
+
+
 def against(ratios: Mapping[str, float], bar: float, digits: int = 1, *, theirs: str) -> None:
     """Each ratio, and whether it reaches the bar, which is not judged on a busy machine.
 
     theirs: what one would run in place of simkit.
     """
-    print(f"One would run instead: {theirs}.")
+    instead(theirs)
     for case, ratio in ratios.items():
         verdict = "reached" if ratio >= bar else "NOT reached"
         verdict = "not judged, as the machine is busy" if busy() else verdict

@@ -137,6 +137,7 @@ def against_before(commands: dict[str, str], before: Path, folder: Path) -> dict
         ratios[name] = then / now
         tables[name] = least
         rows.append([f"simkit {name}", f"{then:.2f}", f"{now:.2f}", f"{then / now:.2f}"])
+    measuring.instead("the same command of the earlier version")
     measuring.table(["command", "processor s before", "now", "times as fast"], rows)
     print()
     heads = [f"{name.split()[0]}, ms {version}" for name in commands for version in roots]
