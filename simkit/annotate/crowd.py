@@ -76,12 +76,13 @@ class Ledger:
         if not len(images):
             return
         self.expect(len(images))
-        ascending = self._sorted and not (images[1:] < images[:-1]).any()
         keys = np.left_shift(images, self._bits, dtype=np.int64)
         keys |= classes
+        ready = keys[0] > self._last >> 1 and bool((keys[1:] > keys[:-1]).all())
         keys <<= 1
         keys |= yes
-        if ascending and _in_order(keys, self._last):
+        ascending = ready or not (images[1:] < images[:-1]).any()
+        if self._sorted and ascending and (ready or _in_order(keys, self._last)):
             self._append(keys)
             return
         if self._sorted:
@@ -202,12 +203,11 @@ def _in_order(keys: Ints, before: int) -> bool:
     low, high = int(keys.min()), int(keys.max())
     if low >> 1 <= before >> 1:
         return False
-    near = keys - low
-    if not (near[1:] > near[:-1]).all():
-        near = near.astype(np.uint32) if high - low < 1 << 32 else near
-        near.sort()
-        keys[:] = near
-        keys += low
+    keys -= low
+    near = keys.astype(np.uint32) if high - low < 1 << 32 else keys
+    near.sort()
+    keys[:] = near
+    keys += low
     # Only the last bit differs between two answers about one place.
     return bool(((keys[1:] ^ keys[:-1]) > 1).all())
 
