@@ -205,16 +205,18 @@ assert max(cells["error"].tolist()) < 1e-6 and wrong[1] > 10 * wrong[0] > 0
 # ## BoostLU in training and at inference
 #
 # Seven uses with AN and LL-R (in training, at inference, in both), for single positives and with 80 % of the
-# positives named:
+# positives named, each with the learning rate that is best on validation labels, in separate draws:
 
 # %%
+from simkit import Tuning
 from simkit.analysis import ablation
 
 uses = ["an", "an+boostlu(train=false)", "an+boostlu", "ll-r", "ll-r+boostlu(eval=false)"]
 uses += ["ll-r+boostlu(train=false)", "ll-r+boostlu"]
 how = {"data": scenes.data.spec, "draws": draws, "train": demo().train}
 schemes = ["single-positive", "fraction-of-positives(keep=0.8)"]
-grid = Grid(schemes=schemes, methods=uses, **how)
+rates = {"tuning": None if quick else Tuning(alternatives=False)}
+grid = Grid(schemes=schemes, methods=uses, **how, **rates)
 seven = simkit.compare(grid, out=f"{folder.name}/uses", workers=1)
 draw("ablation")(ablation(seven.table, "an"), "With single positives a boost belongs into inference alone")
 
@@ -263,7 +265,7 @@ from simkit.analysis import sweep
 
 alphas, betas = ([1, 5, 12], [-2, 2]) if quick else ([1, 2, 3, 5, 8, 12], [-2, -1, 1, 2])
 tried = [f"ll-ct+boostlu(alpha={a})" for a in alphas] + [f"ll-ct+boostlu(beta={b})" for b in betas]
-grid = Grid(schemes=schemes[:1], methods=tried, reference=False, **how)
+grid = Grid(schemes=schemes[:1], methods=tried, reference=False, **how, **rates)
 swept = simkit.compare(grid, out=f"{folder.name}/sweep", workers=1).table
 of_alpha, of_beta = sweep(swept, "alpha"), sweep(swept, "beta")
 draw("sweep")(of_alpha, "A factor of 5 is best, 3 not significantly different")
@@ -301,7 +303,7 @@ role = f"role(expected={K})"
 rivals = ["an", "lsan", "asl", role, "em", "em-apl", "ll-r", "ll-r+boostlu"]
 rivals += ["ll-ct", "ll-ct+boostlu", "ll-cp", "ll-cp+boostlu"]
 rivals = [rivals[n] for n in (0, 4, 6, 7)] if quick else rivals
-grid = Grid(schemes[:1], rivals, fair=True, reference=False, **how)
+grid = Grid(schemes[:1], rivals, fair=not quick, reference=False, **how)
 rivalry = simkit.compare(grid, out=f"{folder.name}/rivals", workers=1)
 draw("ablation")(ablation(rivalry.table, "an"), "EM and LL-R + BoostLU lead on single positives")
 
@@ -457,7 +459,7 @@ assert quick or games.groupby("method")["map"].mean().drop("full").idxmax() == "
 #
 # ```python
 # tried = [f"ll-ct+boostlu(beta={b})" for b in (2, 5, 10, 20)]
-# grid = Grid(schemes=schemes[:1], methods=tried, reference=False, **how)
+# grid = Grid(schemes=schemes[:1], methods=tried, reference=False, **how, **rates)
 # further = simkit.compare(grid, out=f"{folder.name}/further", workers=1).table
 # print(100 * sweep(further, "beta").set_index("value")[["mean", "low", "high"]])
 # ```
