@@ -8,8 +8,8 @@ The size is VOC's: 5,000 images to learn from and 5,823 to score, 20 classes, po
 workers, from the grid to the table, labels and files included; counted are the clock and the
 processor time of all its processes. The other style trains a module of its own for each run, from a
 DataLoader, with scikit-learn's average precision after every epoch; three methods are timed on one
-thread and their mean stands for each of the runs. Both take two turns (one with --quick), and of
-each the one with the least processor time counts. The same start and order of images are given to
+thread and their mean stands for each of the runs. Both are timed twice (once with --quick), in
+turns, and the least processor time of each counts. The same start and order of images are given to
 both, and where they end is compared: logits of AN and Ignore with those of our stack, and our stack
 with our runs trained alone.
 """
@@ -149,12 +149,12 @@ def main() -> None:
         training = {**TRAINING, "epochs": 3} if given.quick else TRAINING
         grid = Grid.of({**values, "train": training, "curves": True, "reference": False})
         arrays = material(about)
-        goes = [
+        timed = [
             (ours(grid, Path(place) / f"runs-{turn}"), theirs(arrays, epochs))
             for turn in range(turns)
         ]
-        used = min((go for go, _ in goes), key=lambda go: go["processor"])
-        one, logits = min((go for _, go in goes), key=lambda go: go[0])
+        used = min((mine for mine, _ in timed), key=lambda mine: mine["processor"])
+        one, logits = min((other for _, other in timed), key=lambda other: other[0])
         apart = gaps(arrays, logits, epochs)
     one *= training["epochs"] / TRAINING["epochs"]
     ratio = one * used["runs"] / used["processor"]

@@ -47,7 +47,8 @@ WEIGHTS = "weights/mobilenet_v2-imagenet1k.fp16.safetensors"
 SPLITS = ("train", "val", "test")
 LEAST = {"train": 16, "test": 8}  # images that show a class; photographs have others too seldom
 # Budgets, as shares of the price of complete labels: a curve for the methods that lead, two at
-# which no scheme knows nearly all positives for the others. Settings are tried at 11.5 %.
+# which no scheme knows nearly all positives for the others. The larger or middle one is 11.5 %, and
+# settings are tried there.
 CURVE, TWO = (0.02, 0.05, 0.115, 0.25, 0.575), (0.05, 0.115)
 PRICES, OTHER_PRICES, RANDOM_SEARCH = "hourly", ("coco-tagging", "openimages"), "fpc(search=random)"
 # Parts that have a table of their own, beside that of their data set.

@@ -82,7 +82,7 @@ class Ledger:
         keys <<= 1
         keys |= yes
         ascending = ready or not (images[1:] < images[:-1]).any()
-        if self._sorted and ascending and (ready or _in_order(keys, self._last)):
+        if self._sorted and ascending and (ready or _sort_behind(keys, self._last)):
             self._append(keys)
             return
         if self._sorted:
@@ -197,11 +197,13 @@ class Ledger:
         self._keys, self._sorted = np.zeros(0, np.int64), True
 
 
-def _in_order(keys: Ints, before: int) -> bool:
-    """Whether all answers, after they are sorted in place, are about different places behind the
-    answer `before` them. They stay as they are where some place is not behind it."""
+def _sort_behind(keys: Ints, last: int) -> bool:
+    """Sort answers in place if all are about places behind that of the `last` one so far.
+
+    Returns whether they are, and are about different places.
+    """
     low, high = int(keys.min()), int(keys.max())
-    if low >> 1 <= before >> 1:
+    if low >> 1 <= last >> 1:
         return False
     keys -= low
     near = keys.astype(np.uint32) if high - low < 1 << 32 else keys

@@ -32,8 +32,8 @@ from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth, by_class, sealed
 
-# Present images for each place in front from which on a class's order is gone through from its
-# beginning; changes no result.
+# The order of a class is gone through from its beginning if it has more present images than this
+# for each of the places; changes no result.
 OFTEN = 8
 GROUP = 1 << 20  # present images and wanted answers worked on at a time; changes no result
 

@@ -234,7 +234,8 @@ def _listed(
     curves: Curves, project: Request, *, only: LabelOption | None = None,
     budgets: Sequence[float] | None = None,
 ) -> list[Candidate]:  # fmt: skip
-    """The purchases of each option that can be judged: those of all budgets, or of these."""
+    """The purchases of each option that can be judged: those that all budgets share (None), or
+    those that use up these."""
     made: list[Candidate] = []
     pairs = [*curves.on_complete]
     pairs += [pair for pair in curves.evidence.cells if not pair[0].complete]

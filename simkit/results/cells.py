@@ -228,7 +228,7 @@ def _scored(runs: Any, metric: str) -> pd.DataFrame:
     columns = {name: COLUMNS[name] for name in (*RUN, "dollars", "seconds", "images")}
     columns |= {metric: float | None, **optional(opened(runs), "tuned_error")}
     table = frame(runs, columns, asker="runs", mend=_MEND, empty=True)
-    table.attrs = {}  # which pandas would copy for every row
+    table.attrs = {}  # pandas would copy them for every row
     table["choice"] = choice_errors(table, metric)
     return one_result(table[table[metric].notna()], metric, by=RUN[:-1])
 

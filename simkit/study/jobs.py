@@ -36,7 +36,7 @@ from simkit.study.sources import (
     needs_features,
     no_cosines,
 )
-from simkit.study.tuning import Setting, alternative
+from simkit.study.tuning import Setting
 
 # Settings by scheme (or "reference") and method, as the grid writes both.
 Choices = Mapping[tuple[str, str], Setting]
@@ -349,7 +349,7 @@ def possible(grid: Grid, spec: str) -> list[Setting]:
     if grid.tuning is None:
         return []
     first = grid.tuning.settings(spec, lr=usual_rate(grid, spec), seed=grid.seed)
-    other = () if grid.tuning.values(spec) else alternative(spec)
+    other = grid.tuning.alternative(spec)
     return [*first, *([Setting((*first[0].values, *other))] if other else [])]
 
 
@@ -366,8 +366,8 @@ def spellings(batch: LabelBatch, spec: str, grid: Grid) -> list[str]:
 def jobs_of(
     grid: Grid, data: StudyData, ordered: Sequence[LabelBatch], draws: tuple[int, ...]
 ) -> list[Job]:
-    """The jobs of these batches, by draw, but the longest of the last two draws first, as no worker
-    should begin a long job when the others end.
+    """The jobs of these batches, by draw and the longest first, with the last two draws as one: no
+    worker should begin a long job when the others end.
 
     Runs with schemes or methods from outside simkit have jobs of their own: an edit of such a class
     changes only the code of its own runs, and all other jobs are the same as without the class.

@@ -80,8 +80,9 @@ class Tuning:
 
     A method without a space is tried with five learning rates a factor of sqrt(10) apart, and with
     further ones as long as the best is the smallest or the largest; then, at the best rate, with
-    the alternative value of its most important setting, if it has one. A sweep of a setting leaves
-    these alternatives out, so that no point has the value of another. Raises BadInput.
+    the alternative value of its most important setting, if it has one. Without `alternatives`
+    these are left out, for a sweep of a setting, whose points must keep their values. Raises
+    BadInput.
     """
 
     runs: Annotated[int, Range(2, MOST)] = setting(4, "settings for each method with a space")
@@ -125,6 +126,10 @@ class Tuning:
         """The values to try for a method, by name of the setting."""
         return {**self.space.get(ALL, {}), **self.space.get(spec, {})}
 
+    def alternative(self, spec: str) -> tuple[tuple[str, Any], ...]:
+        """What is tried beside the defaults of a method without a space; may be empty."""
+        return alternative(spec) if self.alternatives and not self.values(spec) else ()
+
     def settings(self, spec: str, *, lr: float, seed: int) -> list[Setting]:
         """The settings to try first for a method; they depend only on its space and the seed, so
         methods with the same space try the same points."""
@@ -153,7 +158,7 @@ class Tuning:
             half = round(2 * math.log10(best.lr / lr)) + (1 if best.lr == max(every) else -1)
             if abs(half) <= _LAST:
                 return _rate(lr, half)
-        other = Setting((*best.values, *(alternative(spec) if self.alternatives else ())))
+        other = Setting((*best.values, *self.alternative(spec)))
         return None if other.values in {one.values for one in tried} else other
 
 

@@ -277,8 +277,8 @@ class _Run:
     notes: list[str]
 
     @cached_property
-    def distinct(self) -> Method:
-        """What its method is on its labels: AN and Ignore are the same on complete ones."""
+    def effective_method(self) -> Method:
+        """What its method amounts to on its labels: AN and Ignore are equal on complete ones."""
         labels, method = self.task.labels, self.training.method
         complete = labels.codes.nnz == int(labels.asked.sum()) * labels.shape[1]
         return method.on_complete() if complete else method
@@ -431,10 +431,12 @@ class Repetition:
         chosen = (run.batch.setting(run.spec) for run in runs)
         lrs = [(setting.lr if setting else None) or usual for setting in chosen]
         finished = self.before + len(self.rows)
-        # Runs that differ in nothing are trained once: place has the model of each run.
-        alike = [(run.task.labels.id, lr, run.distinct) for run, lr in zip(runs, lrs, strict=True)]
-        place = [[*dict.fromkeys(alike)].index(key) for key in alike]
-        first = [place.index(model) for model in sorted({*place})]
+        keys = [
+            (run.task.labels.id, lr, run.effective_method)
+            for run, lr in zip(runs, lrs, strict=True)
+        ]
+        model_of = [[*dict.fromkeys(keys)].index(key) for key in keys]  # equal runs share a model
+        first = [model_of.index(model) for model in range(max(model_of) + 1)]
         with warnings_of() as notes:
             trained = train_stack(
                 [(runs[k].task, runs[k].training.method) for k in first],
@@ -452,7 +454,7 @@ class Repetition:
             scored[split] = [Scored(of_run, present, known) for of_run in scores]
         shared = {"train_seconds": (time.perf_counter() - start) / len(runs), "stack": len(runs)}
         rows = {}
-        for run, index in zip(runs, place, strict=True):
+        for run, index in zip(runs, model_of, strict=True):
             model, test = trained[index], scored["test"][index]
             row = self._row(run, model) | scored_row(test, self.data.data.leaves) | shared
             if "val" in scored:

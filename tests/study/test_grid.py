@@ -201,7 +201,9 @@ def test_without_a_space_rates_are_tried_until_the_best_is_inside_and_then_the_a
     assert alternative("ll-r(k_of=unknown)") and not alternative("ll-r(delta=0.2)")  # named
     assert dict(alternative("gr-loss")).keys() == {"w1", "b1"}  # which belong together
     assert tuning.further("an", inside, lr=lr) is None  # has no alternative
-    assert Tuning(alternatives=False).further("ll-r+boostlu", inside, lr=lr) is None
+    without = Tuning(alternatives=False)
+    assert without.further("ll-r+boostlu", inside, lr=lr) is None
+    assert without.alternative("ll-r") == () and dict(tuning.alternative("ll-r"))
     assert tuning.further("an", scored(first, [None] * 5), lr=lr) is None
     own = Tuning(space={"an": {"lr": [1, 2, 3]}})
     assert own.further("an", scored(own.settings("an", lr=lr, seed=0), [1, 2, 3]), lr=lr) is None
