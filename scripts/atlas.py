@@ -196,7 +196,7 @@ class Data:
 
 def photographs(name: str, hierarchy: str) -> Data:
     """Photographs of SIMKIT_DATA, unpacked below atlas/photographs with features of MobileNetV2."""
-    folder, source = ATLAS / "photographs" / name, Path(os.environ["SIMKIT_DATA"])
+    folder, source = ATLAS / "photographs" / name, _data()
     if not (source / "images" / name).is_dir():
         raise BadInput(f"SIMKIT_DATA is {source}, which has no folder images/{name}; correct it")
     if not (folder / "images").is_dir():
@@ -273,13 +273,14 @@ def every_part(names: set[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
         if (name := "voc12-animals-detector") in names and name.startswith(data.name):
             yield name, "budgets", _with_scores(two, _scores_of_detector(data))
         if (name := f"{data.name}-lite2") in names and data.name in photographed:
-            yield name, "curves", {**grids["curves"], "features": _brought(data.name)}
+            yield name, "curves", {**grids["curves"], "features": _features_of_lite2(data.name)}
         needed = data.name == "scenes" and "scenes-mobilenet" in names
         if needed and "SIMKIT_DATA" in os.environ:
             yield "scenes-mobilenet", "budgets", _of_another_network(two)
 
 
 def _simulated_scores(data: Data) -> Path:
+    """A file of simulated scores of an image-text model."""
     file = ATLAS / "photographs" / f"{data.name}-scores.npz"
     if not file.is_file():
         opened = simkit.data.open(data.common["data"])
@@ -294,7 +295,7 @@ def _simulated_scores(data: Data) -> Path:
 
 def _scores_of_detector(data: Data) -> Path:
     """Scores of YOLOX-nano, trained on COCO, for the classes of VOC, whose labels it never saw."""
-    file, source = ATLAS / "photographs" / f"{data.name}-detector.npz", Path(_data())
+    file, source = ATLAS / "photographs" / f"{data.name}-detector.npz", _data()
     if file.is_file():
         return file
     opened = simkit.data.open(data.common["data"])
@@ -317,11 +318,11 @@ def _scores_of_detector(data: Data) -> Path:
     return file
 
 
-def _brought(name: str) -> dict[str, str]:
+def _features_of_lite2(name: str) -> dict[str, str]:
     """Files of the features of EfficientNet-Lite2 that come with the photographs, by split."""
     files = {split: ATLAS / "photographs" / name / f"lite2-{split}.npz" for split in SPLITS}
     if not all(file.is_file() for file in files.values()):
-        brought = Path(_data()) / "features" / f"{name}-tf_efficientnet_lite2-gap.npz"
+        brought = _data() / "features" / f"{name}-tf_efficientnet_lite2-gap.npz"
         with np.load(brought) as known:
             values, names = known["features"], known["file_names"].tolist()
         place = {image: row for row, image in enumerate(names)}
@@ -333,8 +334,9 @@ def _brought(name: str) -> dict[str, str]:
     return {split: str(file) for split, file in files.items()}
 
 
-def _data() -> str:
-    return os.environ["SIMKIT_DATA"]
+def _data() -> Path:
+    """The folder of the photographs, and of what comes with them."""
+    return Path(os.environ["SIMKIT_DATA"])
 
 
 def _with_scores(fields: dict[str, Any], file: Path) -> dict[str, Any]:
@@ -349,7 +351,7 @@ def _with_scores(fields: dict[str, Any], file: Path) -> dict[str, Any]:
 
 def _of_another_network(fields: dict[str, Any]) -> dict[str, Any]:
     """Drawn scenes with features that were learned on photographs, for a few methods."""
-    net = backbone("mobilenet_v2", Path(os.environ["SIMKIT_DATA"]) / WEIGHTS)
+    net = backbone("mobilenet_v2", _data() / WEIGHTS)
     folder = ATLAS / "photographs" / "scenes-mobilenet"
     for split in SPLITS:
         extract(simkit.data.open(fields["data"]), split, net, out=folder / split)
