@@ -47,7 +47,7 @@ def drawn_files(folder: Path, count: int) -> tuple[list[str], np.ndarray]:
 
 
 class Files(Dataset[tuple[Tensor, Tensor]]):
-    """Pictures from their files, as a DataLoader arguments them."""
+    """Pictures from their files, as a DataLoader wants them."""
 
     def __init__(self, folder: Path, files: list[str], target: Tensor, transform: Any) -> None:
         self.paths = [folder / file for file in files]

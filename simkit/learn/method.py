@@ -138,13 +138,21 @@ class Method:
         """The method with the same losses and predictions on labels of which none is unknown.
 
         Comparisons train runs on complete labels once if they agree in it, such as AN and Ignore. A
-        class with a loss or prediction of its own does not inherit it.
+        class with code of its own does not inherit it, as this may change a loss or a step.
         """
         return self
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if {"loss", "predict"} & vars(cls).keys() and "on_complete" not in vars(cls):
+        parts = [*cls.__mro__]
+        declares = next(place for place, part in enumerate(parts) if "on_complete" in vars(part))
+        own = {
+            name
+            for part in parts[:declares]
+            for name, value in vars(part).items()
+            if hasattr(value, "__get__")  # functions and properties, also those of dataclasses
+        }
+        if any(name == "__post_init__" or not name.startswith("__") for name in own):
             cls.on_complete = Method.on_complete  # type: ignore[method-assign]
 
     def estimates(self, task: Task | Sizes) -> dict[str, float]:

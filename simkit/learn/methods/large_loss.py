@@ -347,6 +347,8 @@ class LargeLossPermanentCorrection(Remembering, Relative):
         "paper": {"k_of": "unknown", "update": ">="},
     }
 
+    on_complete = Remembering.on_complete
+
     def lasting(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         if self.update == ">=":
             return self.selected(batch, out, state)

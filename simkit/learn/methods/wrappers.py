@@ -81,6 +81,8 @@ class ConsistencyLoss(Consistency):
     tensors: ClassVar = SCORES
     for_training: ClassVar = ("scores",)
 
+    on_complete = Wrapper.on_complete
+
     def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
         super().fill(state, task, chance)
         start_scores(state, task)
@@ -138,6 +140,8 @@ class SpatialConsistencyLoss(Consistency):
     default_needs: ClassVar[Needs] = Needs(maps=True, views=True, labels=True)
 
     for_training: ClassVar = ("heat",)
+
+    on_complete = Wrapper.on_complete
 
     def shapes(self, sizes: Sizes) -> Any:
         heat = sizes.images, sizes.classes, self._side(sizes), self._side(sizes)
@@ -284,6 +288,8 @@ class BoostLU(Wrapper):
     source: ClassVar[str] = "Kim et al., CVPR 2023, eq. 6-8"
 
     presets: ClassVar = {"cvpr23": {"zero_positive": "boost"}, "paper": {"zero_positive": "plain"}}
+
+    on_complete = Wrapper.on_complete
 
     @property
     def needs(self) -> Needs:

@@ -179,12 +179,43 @@ def test_methods_that_are_the_same_on_complete_labels_have_equal_losses_and_pred
     assert all(make(spec).on_complete() == make(spec) for spec in different.split())
 
 
-def test_a_class_with_a_loss_of_its_own_is_the_same_as_no_other():
+def test_wrapped_methods_are_the_same_on_complete_labels_as_the_methods_in_them():
+    for wrapper in ("boostlu", "cl", "scl", "cl+boostlu"):
+        first, *others = [make(f"{name}+{wrapper}").on_complete() for name in ALIKE.split()[:-1]]
+        assert {*others} == {first}
+
+
+def test_a_class_with_code_of_its_own_is_the_same_as_no_other():
     class Own(type(make("an"))):
         def loss(self, batch, out, state):
             return 2 * super().loss(batch, out, state)
 
-    assert Own().on_complete() == Own()
+    class Faster(type(make("an"))):
+        def groups(self, model, state, lr):
+            return super().groups(model, state, 2 * lr)
+
+    class All(type(make("ll-r"))):
+        def selected(self, batch, out, state):
+            return torch.ones_like(batch.labels, dtype=torch.bool)
+
+    class Doubled:
+        def loss(self, batch, out, state):
+            return 2 * super().loss(batch, out, state)
+
+    class Mixed(Doubled, type(make("an"))):
+        pass
+
+    class Added(type(make("an+boostlu"))):
+        def extra(self, batch, out, state):
+            return self.inner.loss(batch, out, state.inner)
+
+    class Choosy(type(make("an+boostlu"))):
+        def __post_init__(self):
+            super().__post_init__()
+            assert self.inner.name == "an"
+
+    assert all(one().on_complete() == one() for one in (Own, Faster, All, Mixed))
+    assert all(one(make("an")).on_complete() == one(make("an")) for one in (Added, Choosy))
 
 
 @every
