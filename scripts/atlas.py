@@ -376,11 +376,16 @@ def grid_of(fields: Mapping[str, Any], part: str, runs: Path) -> simkit.Grid:
     return dataclasses.replace(grid, settings=settings)
 
 
-def pack(folder_name: str) -> None:
-    """Write the tables and the summary of a data set from the finished runs of its parts."""
+def pack(folder_name: str, defined: set[str]) -> None:
+    """Write the tables and the summary of a data set from the finished runs of its parts.
+
+    defined: names of these parts. Grids and runs of others are those of an earlier edition.
+    """
     finished = sorted((ATLAS / "runs" / folder_name).glob("*/table.parquet"))
+    finished = [file for file in finished if file.parent.name in defined]
     here = {file.parent.name for file in finished}
-    missing = {file.stem for file in (ATLAS / folder_name).glob("*.toml")} - here
+    grids = {file.stem: file for file in (ATLAS / folder_name).glob("*.toml")}
+    missing = (grids.keys() & defined) - here
     if missing:
         print(f"{folder_name} keeps its table; not here: runs of {', '.join(sorted(missing))}")
         return
@@ -425,6 +430,8 @@ def pack(folder_name: str) -> None:
             pq.write_table(table, part, compression="zstd", compression_level=19)
     with whole(folder / "summary.md") as part:
         part.write_text(summary(folder), "utf-8")
+    for stem in grids.keys() - defined:
+        grids[stem].unlink()
 
 
 def _of_leaves(rows: pa.Table, flat: pa.Table) -> pa.Table:
@@ -510,7 +517,7 @@ def make(parts: Sequence[str], workers: int) -> None:
             sys.exit(code)
         worked.add(name)
     for name in worked:
-        pack(name)
+        pack(name, {part for folder, part, _ in every if folder == name})
 
 
 if __name__ == "__main__":
