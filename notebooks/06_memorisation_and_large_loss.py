@@ -16,9 +16,9 @@
 #
 # **Result.** AN treats every unknown label as absent. A network trained so learns true negatives first and
 # memorises false ones later: the loss of false negatives rises from 0.11 to a peak in epoch 15 of 28, then falls to
-# 0.06 (one draw, that is one repetition). LL-R, LL-Ct and LL-Cp reject or correct labels with large losses. With
-# linear heads they gain 4.0, 4.4 and 2.5 mAP over AN on object classes, 9.4, 8.3 and 2.8 on all classes; with whole
-# networks LL-R's gain is not significant.
+# 0.06 (one draw, that is one repetition). LL-R, LL-Ct and LL-Cp reject or correct labels with large losses.
+# With linear heads, every method tuned, they gain 3.9, 4.1 and 2.3 mAP over AN on object classes, 7.2, 5.8 and 2.1 on
+# all classes (LL-Cp's gain is not significant). ROLE and LSAN gain more: NETWORKS
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; 16 minutes in full on one core;
 # `SIMKIT_SIZE=quick` takes 12 seconds and checks no numbers.
@@ -274,13 +274,13 @@ for name, table in swept.items():
 
 # %% [markdown]
 # Among **objects** the paper's best delta, 0.2, and 0.3 tie, and mAP falls significantly on both sides, as in
-# Fig. 5. With a large delta training is best stopped early. With all classes 0.5 and 1 are significantly ahead of
+# Fig. 5. With the largest delta training is best stopped early. With all classes 0.5 and 1 are significantly ahead of
 # 0.2. Choosing delta means guessing how many labels are missing.
 
 # %% tags=["remove-input"]
 assert quick or (0.1 <= best["objects"] <= 0.3 and best["everything"] > best["objects"])
 assert quick or (over["objects"].gap_high.loc[["0.1", "0.5"]] < 0).all()
-assert quick or over["objects"].gap_low["0.3"] < 0 < over["objects"].gap_high["0.3"]
+assert quick or abs(over["objects"].gap["0.3"]) < 0.005
 assert quick or (over["everything"].gap_low.loc[["0.5", "1"]] > 0).all()
 assert quick or all(ends[0] > ends[-1] for ends in latest.values())
 
@@ -331,28 +331,27 @@ print(f"complete labels: {smooth['full'].mean():.1f} points; smoothing them is w
 print("" if quick else f" ({gain.low:+.1f} to {gain.high:+.1f})")
 
 # %% [markdown]
-# * Among objects LL-R and LL-Ct are significantly ahead of ROLE, as in the paper; WAN's gain over AN is not
-#   significant. With all classes ROLE, which estimates all labels, is ahead of the three large-loss methods.
-# * **EPR**, which uses only the named labels and the mean number of classes, is 19 points below AN among objects
-#   (in the paper 2); with all classes the two do not differ significantly.
+# * **The large-loss methods** are ahead of AN in both sets, LL-Cp not significantly. Their best values of delta are
+#   larger with all classes, where more labels are missing.
+# * **ROLE**, which estimates all labels, is 4.6 to 6.4 points ahead of the three among objects, and 3.3 to 8.4 with all
+#   classes; in the paper it is behind them. Its best setting among objects is far from the default: labels that are
+#   learned 100 times as fast as the weights.
+# * **EPR**, which uses only the named labels and the mean number of classes, is 5.1 below AN among objects (in the paper
+#   2.0) and 2.5 above it with all classes; neither is significant.
 # * **LSAN** is best; in the paper it is behind the large-loss methods (except on NUS with LinearInit). Smoothing
-#   also gains 4.7 with complete labels, so a part of LSAN's lead is not about missing labels.
-# * The **absolute** variants compare a loss with a threshold that falls from r0 and has to fit the scale of the
-#   losses: at 1.5 LL-Ct and LL-Cp modify far too much; at 3 LL-R and LL-Ct are within a point of the relative ones
-#   among objects (7 behind with all classes); LL-Cp, whose corrections are permanent, is not.
+#   also gains 5.8 with complete labels, so a part of LSAN's lead is not about missing labels.
+# * The **absolute** variants compare a loss with a threshold that falls from r0. With tuned rates they are within seven
+#   points of the relative ones, and none is significantly ahead of AN among objects.
 
 # %% tags=["remove-input"]
 points = {name: 100 * one["mean"] for name, one in worth.items()}
 world, dense = points["objects"], points["everything"]
-assert quick or (world[["ll-r", "ll-ct"]].min() > world[["an", "wan", "role", "ll-cp"]].max())
-assert quick or all((one.gap_low[large[::2]] > 0).all() for one in worth.values())  # over AN
+assert quick or all((one.gap[large[::2]] > 0).all() for one in worth.values())  # over AN
+assert quick or all((one.gap_low[["ll-r", "ll-ct"]] > 0).all() for one in worth.values())
+assert quick or all((one.gap_high[large[::2]] < 0).all() for one in rivals.values())  # over ROLE
 assert quick or (world["lsan"] > smooth["full"].mean() > world["ll-r"] and gain.low > 1)
-assert quick or (dense["role"] > dense[large[::2]]).all()
-assert quick or world["epr"] < world["an"] - 15
-assert quick or not worth["everything"].significant["epr"]
-assert quick or max(abs(world[f"{m}-abs(r0=3)"] - world[m]) for m in ("ll-r", "ll-ct")) < 1
-assert quick or world["ll-cp-abs(r0=3)"] < world["an"]
-assert quick or all(world[f"{m}-abs(r0=1.5)"] < world["an"] - 20 for m in ("ll-ct", "ll-cp"))
+assert quick or not any(one.significant["epr"] for one in worth.values())
+assert quick or max(abs(world[f"{m}-abs(r0={r})"] - world[m]) for m in large[::2] for r in (1.5, 3)) < 8
 
 # %% [markdown]
 # ## Many images, or many labels?
@@ -386,16 +385,17 @@ print("LL-Ct by the share of the images, in points; the gap is to AN")
 print((100 * gains).round(1).to_string())
 
 # %% [markdown]
-# **One label of every image is worth more than all labels of a tenth**, for every method. LL-Ct and LL-R are worth the
-# most, but with a tenth of the images LL-Ct is significantly behind AN (9 points ahead in the paper), possibly because
-# a head then sees few batches. [Chapter 05](05_planning_a_budget.ipynb) adds prices.
+# **One label of every image is worth more than all labels of a tenth**, for every method. Of the large-loss methods LL-Ct
+# and LL-R are worth the most, ROLE far more. With a tenth of the images LL-Ct does not differ significantly from AN (in
+# the paper it is 9 points ahead), possibly because a head then sees few batches. [Chapter 05](05_planning_a_budget.ipynb)
+# adds prices.
 
 # %% tags=["remove-input"]
 at_once = points_of["mean"].xs(1.0, level="share")
 assert quick or at_once[weak["methods"]].min() > tenth + 0.05
-assert quick or set(at_once[weak["methods"]].nlargest(2).index) == {"ll-ct", "ll-r"}
+assert quick or at_once[weak["methods"]].idxmax() == role
 assert quick or 7 < points_of.loc[("ll-ct", 1.0), "fewer"] < 16
-assert quick or (gains.gap_high[0.1] < 0 and (gains.gap_low.loc[0.4:] > 0).all())
+assert quick or (gains.gap_low[0.1] < 0 < gains.gap_high[0.1] and (gains.gap_low.loc[0.4:] > 0).all())
 
 # %% [markdown]
 # ## Verified labels
@@ -414,12 +414,12 @@ heading = "With verified labels, too, the large-loss methods are ahead of AN"
 draw("class-groups", methods="ignore,curriculum,an,ll-r,ll-ct")(real, heading)
 
 # %% [markdown]
-# As in Table 3, Ignore and curriculum are behind AN and the large-loss methods ahead of it; WAN and LSAN, behind AN
-# in the paper, are ahead of it here. All differences are significant over 5 draws.
+# As in Table 3, Ignore and curriculum are behind AN and the large-loss methods ahead of it, significantly over 5 draws;
+# LSAN, behind AN in the paper, is ahead of it here, and WAN does not differ significantly.
 
 # %% tags=["remove-input"]
 assert quick or (means_of.gap_high[["ignore", "curriculum"]] < 0).all()
-assert quick or (means_of.gap_low[["lsan", "wan", *large[::2]]] > 0).all()
+assert quick or (means_of.gap_low[["lsan", *large[::2]]] > 0).all()
 
 # %% [markdown]
 # ## End-to-end or LinearInit?
@@ -463,10 +463,10 @@ assert quick or led.gap_low < 0 < 0.005 < led.gap
 # | Does BoostLU find more? (BoostLU, Fig. 5) | in every epoch after the first | the same |
 # | Do corrections last? (Fig. 3) | 89 % recur in the next epoch | "continues to be corrected" |
 # | How many to correct? (Fig. 5) | delta 0.2 and 0.3 among objects; 0.5 and 1 with all classes | 0.2 (COCO) |
-# | LL-R, LL-Ct, LL-Cp over AN (Table 2) | +4.0, +4.4, +2.5 among objects; +9.4, +8.3, +2.8 with all classes | +2.5, +2.4, +1.4 (VOC) |
-# | EPR, ROLE over AN (Table 2) | -19.2, +2.3 among objects; -1.1 (not significant), +12.1 with all classes | -2.0, +1.3 (VOC) |
-# | LSAN over LL-Ct (Table 2) | +8.0 among objects | -2.8 (VOC) |
-# | Verified labels (Table 3) | large loss over AN over Ignore; WAN, LSAN over AN | the same; below AN |
+# | LL-R, LL-Ct, LL-Cp over AN (Table 2) | +3.9, +4.1, +2.3 among objects; +7.2, +5.8, +2.1 with all classes | +2.5, +2.4, +1.4 (VOC) |
+# | EPR, ROLE over AN (Table 2) | -5.1 (not significant), +8.7 among objects; +2.5 (not significant), +10.5 with all classes | -2.0, +1.3 (VOC) |
+# | LSAN over AN (Table 2) | +12.2 among objects | below LL-Ct by 2.8 (VOC) |
+# | Verified labels (Table 3) | large loss over AN over Ignore; LSAN over AN | the same; below AN |
 # | Fewer images or fewer labels? (Fig. 6) | one label of each beats all of a tenth; LL-Ct is worth 41 % of the images | the same; 30 % |
 # | LinearInit or end-to-end? (Table 2) | LinearInit, by more than 15 points | by 2 to 6 (AN) |
 #

@@ -16,12 +16,12 @@
 #
 # **Result.** With a class hierarchy, one named class and ten answers determine 28.5 of 52 labels, but the cost falls
 # by only a tenth, because naming is expensive. Soft exposure (SE) adds weighted pseudo-labels, Ignore excludes
-# unknown labels. If all classes neither above nor below the named one are known, SE is 0.4 mAP above Ignore. If only
-# siblings are asked, SE is 6.9 below Ignore: three of four positive pseudo-labels (soft positives) are wrong, and
-# less weight for them helps. If a random share of all positives is known, SE is the best of the paper's methods from
-# 30 to 70 %; its lead over Ignore grows from 0.5 to 1.6.
+# unknown labels; all methods are tuned. If all classes neither above nor below the named one are known, SE is 0.7 mAP
+# above Ignore. If only siblings are asked, SE is 2.4 below Ignore: three of four positive pseudo-labels (soft
+# positives) are wrong, and less weight for them helps. If a random share of all positives is known, SE is the best of
+# the paper's methods from 30 to 70 %, 1.7 to 2.4 above Ignore.
 #
-# **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); in full up to six minutes on one core,
+# **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); in full half an hour on one core,
 # with `SIMKIT_SIZE=quick` 15 seconds.
 
 # %%
@@ -147,25 +147,26 @@ print((100 * means).round(1).loc[["verify", "truth"]].to_string())
 from simkit.analysis import ablation
 
 worth = ablation(scored, "ignore")
+ends = ["gap", "gap_low", "gap_high"]
+print("mAP minus Ignore's, points")
+over_ignore = worth.query("method != 'ignore'").set_index(["scheme", "method"])
+print((100 * over_ignore[ends].astype(float)).round(1).join(over_ignore["significant"]).to_string())
 draw("ablation")(worth, heading="SE: behind Ignore under verify, just ahead under truth")
 
 # %% [markdown]
-# Under `truth` SE is first, as in the paper, 0.4 ahead of Ignore and 0.4 behind the oracle; SE-L is second. The
-# differences are tenths of a point, since few labels are missing, and SE's mF1 does not differ significantly from
-# Ignore's. Under `verify` Ignore is first, 6.9 ahead of SE. (Differences are computed before rounding.)
+# Under `truth` SE is first, as in the paper, 0.7 ahead of Ignore and 0.2 behind the oracle. The differences are tenths
+# of a point, since few labels are missing. Under `verify` Ignore is first, 2.4 ahead of SE, which has its larger beta
+# (20) and thereby trusts its pseudo-labels less. (Differences are computed before rounding.)
 
 # %% tags=["remove-input"]
 gap = {(row["scheme"], row["method"]): row for row in worth.to_dict("records")}
 mean = {place: row["mean"] for place, row in gap.items()}
 best = {mode: max(names, key=lambda name: mean[mode, name]) for mode in schemes}
 assert quick or (best["truth"], best["verify"]) == ("se", "ignore")
-assert quick or mean["truth", "se"] > mean["truth", "se-l"] > mean["truth", "partial-bce"]
-assert quick or (gap["truth", "se"]["gap_low"] > 0 and gap["truth", "se"]["significant"])
-assert quick or gap["verify", "se"]["gap_high"] < -0.03
-assert quick or gap["verify", "fe"]["gap_high"] < -0.05 < gap["truth", "fe"]["gap"] < 0
-assert quick or 0 < oracle["map"].mean() - mean["truth", "se"] < 0.01
-f1 = ablation(scored, "ignore", metric="mf1").set_index(["scheme", "method"])
-assert quick or (f1.gap_high["verify", "se"] < -0.03 and not f1.significant["truth", "se"])
+assert quick or mean["truth", "se"] > mean["truth", "partial-bce"]
+assert quick or (gap["truth", "se"]["gap_high"] > 0 and gap["verify", "se"]["gap_high"] < 0)
+assert quick or gap["verify", "fe"]["gap_high"] < 0
+assert quick or abs(oracle["map"].mean() - mean["truth", "se"]) < 0.01
 
 # %% [markdown]
 # ## Why: most soft positives are wrong
@@ -223,9 +224,9 @@ for scheme, ignored in baseline.items():
     print(f"{scheme:32} beta {curve}; Ignore {100 * ignored:.1f}")
 
 # %% [markdown]
-# Under `verify` mAP rises with beta and is still 0.9 below Ignore at 100. With half of the positives mAP peaks at 5,
-# ahead of Ignore. In the paper every beta from 1 to 100 is within 2 % on validation images; here a beta of 1 costs
-# fifteen points or more.
+# Every point has its best learning rate. Under `verify` mAP rises with beta and is still 0.9 below Ignore at 100. With
+# half of the positives mAP peaks at 5, ahead of Ignore. In the paper every beta from 1 to 100 is within 2 % on
+# validation images; here a beta of 1 costs fifteen points or more.
 
 # %% tags=["remove-input"]
 assert not sweeps.failures, sweeps.failures
@@ -256,10 +257,10 @@ for epochs in (12, 90):
     print(f"{epochs} epochs: {points}, SE minus Ignore: {100 * lead[epochs].mean:+.1f} ({span})")
 
 # %% [markdown]
-# After few steps SE is 1.1 ahead of Ignore; after as many steps as above it is not (-0.7, not significant).
+# After few steps SE is 1.1 ahead of Ignore, after as many steps as above 0.8 behind; neither is significant.
 
 # %% tags=["remove-input"]
-assert quick or (lead[12].low > 0 and lead[12].mean > lead[90].mean)
+assert quick or all(one.low < 0 < one.high for one in lead.values())
 
 # %% [markdown]
 # ## Convergence, and single classes
@@ -307,7 +308,7 @@ for panel, mode in zip(panels, schemes, strict=True):
     panel.plot(unknown[mode], gains[mode], "o", color="#1D3B6F", alpha=0.6)
     panel.set(xlabel="labels of the class missing, %", title=mode)
 panels[0].set_ylabel("AP of SE - Partial BCE, points")
-title = "SE gains in most classes under truth, and loses in most under verify"
+title = "SE gains in most classes under truth, and in half of them under verify"
 _ = figure.suptitle(title, x=0.01, ha="left", weight="bold")
 
 # %%
@@ -316,14 +317,15 @@ heading = "The ten largest differences of SE to Partial BCE, under truth"
 draw("class-difference", **pair, most=10)(course.table, heading=heading)
 
 # %% [markdown]
-# In the paper SE gains more in classes with more missing labels. Under `truth` the correlation is positive too, but
-# not significant over 41 classes; under `verify` there is none.
+# With tuned learning rates SE reaches its mAP no earlier than Ignore. In the paper SE gains more in classes with more
+# missing labels. Under `truth` the correlation is positive too, but not significant over 41 classes; under `verify`
+# there is none.
 
 # %% tags=["remove-input"]
 ahead = {spec: early[spec, "se"] - early[spec, "ignore"] for spec in schemes.values()}
-assert quick or all(abs(gap) < 0.03 for gap in ahead.values())
-assert quick or (0.1 < rho["truth"].statistic < 0.5 and rho["truth"].pvalue > 0.05)
-assert quick or abs(rho["verify"].statistic) < 0.2
+assert quick or all(gap < 0.03 for gap in ahead.values())
+assert quick or (rho["truth"].statistic > 0.1 and rho["truth"].pvalue > 0.01)
+assert quick or rho["verify"].pvalue > 0.05
 
 # %% [markdown]
 # ## A share of the positives
@@ -353,25 +355,26 @@ for name in ladder.methods:
     gaps = [f" ({100 * r['gap']:+.1f})" if name != "ignore" else "" for _, r in rows]
     texts = [f"{k:.0%}: {100 * r['mean']:.1f}{gap}" for (k, r), gap in zip(rows, gaps, strict=True)]
     print(f"{name:12}", ", ".join(texts))
+spans = [f"{keep:.0%}: {100 * step['se', spec]['gap_low']:+.1f} to {100 * step['se', spec]['gap_high']:+.1f}"
+         for keep, spec in zip(keeps, fractions, strict=True)]  # fmt: skip
+print("SE minus Ignore, 95 % intervals:", ", ".join(spans))
 
 # %% [markdown]
-# At 30 % SE's lead over Ignore is 0.5 (0.2 to 0.8 over 5 draws); [chapter 03](03_embeddings_and_temperatures.ipynb),
-# with tuned settings and 4 draws, finds 2.5 (1.4 to 3.6). At 90 % AN is above SE. SE-L and SE-I alone are behind Ignore
-# at every share (one learning rate for all); in the paper SE-I is near Ignore. FE is ahead of Ignore only from half of the positives on: with fewer,
-# probably too many of FE's negatives are wrong.
+# From 30 to 70 % SE is the best of the paper's methods; at 90 % AN, LS and SE are level. SE-I is near Ignore from 30 %
+# on, as in the paper, and SE-L below it. FE is ahead of Ignore at every share. With a tenth of the positives or fewer
+# SE is behind: most of its soft positives are wrong there.
 
 # %% tags=["remove-input"]
 assert not by_fraction.failures, by_fraction.failures
 tenth, half, most = (f"fraction-of-positives(keep={keep})" for keep in (0.1, 0.5, 0.9))
 last = curves[curves.method == "full"].iloc[-1]
-assert quick or (step["se", tenth]["gap"] < -0.02 and step["se", half]["gap_low"] > 0)
-assert quick or all(step[name, spec]["gap"] < 0 for name in ("se-i", "se-l") for spec in fractions)
-assert quick or step["fe", tenth]["gap"] < 0 < step["fe", half]["gap"]
-assert quick or (last["mean"] > curves[curves.bought.isin(fractions)]["mean"]).all()
-assert quick or step["an", most]["mean"] > step["se", most]["mean"] > step["ignore", most]["mean"]
+assert quick or (step["se", tenth]["gap"] < 0 < step["se", half]["gap_low"])
+assert quick or abs(step["se-i", half]["gap"]) < 0.01 > step["se-l", half]["gap"]
+assert quick or all(step["fe", spec]["gap"] > 0 for spec in fractions)
+assert quick or (last["mean"] > curves[curves.bought.isin(fractions)]["mean"] - 0.005).all()
+assert quick or min(step["an", most]["gap"], step["se", most]["gap"]) > 0
 tops = curves[~curves.reference].sort_values("mean").groupby("bought")["method"].last()
-leads = tops[fractions].tolist()
-assert quick or (leads[2:5] == ["se"] * 3 and leads[1] == "ignore" and leads[5] == "an")
+assert quick or tops[fractions].tolist()[2:5] == ["se"] * 3
 
 # %% [markdown]
 # ## gamma and k
@@ -380,7 +383,7 @@ assert quick or (leads[2:5] == ["se"] * 3 and leads[1] == "ignore" and leads[5] 
 
 # %%
 over_k = sweep(sweeps.table, "k")
-draw("sweep")(over_k, heading="More neighbours help SE a little, and SE-I not at all")
+draw("sweep")(over_k, heading="More neighbours help SE a little, SE-I under one scheme alone")
 
 # %%
 gamma = {(r["scheme"], r["number"]): r for r in sweep(sweeps.table, "gamma").to_dict("records")}
@@ -393,16 +396,15 @@ for scheme in turned.schemes:
         print(f"    {m:5} mAP by k {', '.join(texts)}")
 
 # %% [markdown]
-# gamma changes nothing up to 0.5; at 1 the farthest soft negatives have a temperature of 0, and their loss is
-# unbounded. With fewer than 5 neighbours SE-I approaches Ignore, as in the paper; here this is a gain, because Ignore
-# is ahead.
+# gamma up to 0.5 changes less than a point; at 1 the farthest soft negatives have a temperature of 0, and their loss is
+# unbounded. More neighbours help SE by one to two points. With one neighbour SE-I is nearest to Ignore, as in the paper;
+# under `verify` this is a gain, because Ignore is ahead.
 
 # %% tags=["remove-input"]
 for scheme in turned.schemes:
     assert abs(gamma[scheme, 0.1]["gap"]) < 0.01 and gamma[scheme, 1]["gap"] < -0.01
-    assert quick or abs(gamma[scheme, 0.5]["gap"]) < 0.01
+    assert quick or abs(gamma[scheme, 0.5]["gap"]) < 0.015
     assert quick or k[scheme, "se", 30]["mean"] > k[scheme, "se", 1]["mean"]
-    assert quick or k[scheme, "se-i", 1]["mean"] > k[scheme, "se-i", 10]["mean"]
 
 # %% [markdown]
 # ## Summary
@@ -411,20 +413,21 @@ for scheme in turned.schemes:
 #
 # | question | here | in the paper |
 # |---|---|---|
-# | mAP along the graph (Table 1) | `truth`: SE 81.2, Ignore 80.9, FE 79.4; `verify`: Ignore 71.7, SE 64.9, FE 62.7 | SE 64.9, FE 60.1, NE 57.7 |
-# | mAP of SE, and of the oracle | `truth`: 81.2, 81.6 | 64.9, 62.8 |
-# | Faster? (Fig. 4) | no: 87 % of its mAP after three epochs, Ignore 86 %; with 400 images and 12 epochs SE − Ignore is +1.1 | yes |
-# | More gain where more is missing? (Fig. 5) | `truth`: SE better in 29 of 41 classes, +0.27 (p = 0.09); `verify`: 11, none | yes |
-# | Share of positives (Fig. 3) | SE − Ignore from 5 to 90 %: −8.2, −4.7, +0.5, +1.4, +1.6, +1.6 | SE above all |
-# | beta from 1 to 100 | `verify`: 49.8 to 70.8 mAP; half of the positives: 77.8 at 5, less elsewhere | within 2 % on validation images |
-# | gamma of 1 in place of 0 | `verify`: −6.4; half of the positives: −11.4 | −5 % at most |
-# | k of 30 in place of 5 | `verify`: SE-I +0.2, SE +1.0; half of the positives: SE-I −1.1, SE +0.9 | SE-I +5 %, SE below 0.15 % |
+# | mAP along the graph (Table 1) | `truth`: SE 81.7, Ignore 81.0, FE 79.4; `verify`: Ignore 71.7, SE 69.3, FE 65.9 | SE 64.9, FE 60.1, NE 57.7 |
+# | mAP of SE, and of the oracle | `truth`: 81.7, 81.9 | 64.9, 62.8 |
+# | Faster? (Fig. 4) | no: 85 and 86 % of its mAP after three epochs, Ignore 86 and 90 %; with 400 images and 12 epochs SE − Ignore is +1.1, not significant | yes |
+# | More gain where more is missing? (Fig. 5) | `truth`: SE better in 32 of 41 classes, +0.30 (p = 0.06); `verify`: 21, none | yes |
+# | Share of positives (Fig. 3) | SE − Ignore from 5 to 90 %: −2.4, −1.4, +2.4, +1.7, +2.3, +2.0 | SE above all |
+# | beta from 1 to 100 | `verify`: 50.7 to 70.8 mAP; half of the positives: 78.0 at 5, less elsewhere | within 2 % on validation images |
+# | gamma of 1 in place of 0 | `verify`: −6.2; half of the positives: −11.2 | −5 % at most |
+# | k of 30 in place of 5 | `verify`: SE-I 69.6 and 69.9, SE 66.9 and 65.8; half of the positives: SE-I 76.8 and 76.2, SE 78.2 and 78.5 | SE-I +5 %, SE below 0.15 % |
 #
 # Only a quarter of SE's soft positives are right here, with 9.5 of 52 classes in an image. This is harmless where few
 # labels are missing, costly where half are. The paper attributes SE's lead over the oracle to label smoothing and to
 # missing labels in COCO's ground truth; that of `scenes` is complete. On
-# [photographs of VOC](../benchmarks/results/soft_exposure.md) SE is behind Ignore under every scheme that was tried; on
-# COCO the two are level under the knowledge graph ([the atlas](../atlas/README.md)). Whole networks were not tried.
+# [photographs of VOC](../benchmarks/results/soft_exposure.md) SE is behind Ignore under every scheme that was tried (one
+# learning rate); on COCO the two are level under the knowledge graph ([the atlas](../atlas/README.md)). Whole networks
+# were not tried.
 #
 # ## Exercises
 #
@@ -452,7 +455,7 @@ for scheme in turned.schemes:
 # print(inverse.groupby("method")["map"].mean())
 # ```
 #
-# No: it costs SE 2.5 points under `verify`, probably because wrong pseudo-labels near known ones then count in full.
+# No: it costs SE 1.9 points under `verify`, probably because wrong pseudo-labels near known ones then count in full.
 #
 # </details>
 #
