@@ -238,10 +238,10 @@ for keep in reach:
 # %% [markdown]
 # ## Ablation
 #
-# All methods train linear heads on frozen features with the same labels, in several draws (random
-# repetitions), each with the learning rate, and SE, SE-L and SE-I also with
-# the beta (5 or 1), that is best on validation labels (`fair`). `psi=mean` replaces the median by the mean, `nearest=median5` the smallest distance by the
-# median of the five smallest.
+# All methods train linear heads on frozen features with the same labels, in several draws (random repetitions). The
+# learning rate of each, and the beta of SE, SE-L and SE-I (5 or 20), are those that are best on validation labels
+# (`fair`). `psi=mean` replaces the median by the mean, `nearest=median5` the smallest distance by the median of the five
+# smallest.
 
 # %%
 from simkit import Grid

@@ -110,17 +110,10 @@ draws, workers = how["draws"], 1 if quick else None
 fixed, eta, with_prior = names[1], 0.3, "csl(eta=0.3)"  # the text below says why
 rates = [0.01, 0.0316, 0.1, 0.316, 1.0]
 both = {"lr": rates, "eta": [0.1, 0.3, 0.5, 0.7, 0.9]}
-spaces = {name: both for name in ("csl", "csl(top_k=0)")}
-
-
-def compare(out, *, spaces, **grid):
-    """The runs of a comparison of tuned methods."""
-    tuning = None if quick else Tuning(runs=25, space=spaces)
-    return simkit.compare(Grid(**grid, tuning=tuning, **how), out=out, workers=workers).table
-
-
+tuning = None if quick else Tuning(runs=25, space={"csl": both})
 methods = ["ignore", "an", "csl", with_prior]
-runs = compare("amounts", spaces={"csl": both}, schemes=schemes, methods=methods)
+grid = Grid(schemes=schemes, methods=methods, tuning=tuning, **how)
+runs = simkit.compare(grid, out="amounts", workers=workers).table
 
 # %%
 if not quick:
@@ -288,7 +281,10 @@ from simkit.analysis import ablation
 
 parts = ["an", "ignore", "partial-bce", "ls-constant", "asl", "p-asl"]
 parts += ["csl(prior=none)", "csl(top_k=0)", "csl", "csl(prior=soft)"]
-table_1 = compare("table_1", spaces=spaces, schemes=names[1:], methods=parts)
+spaces = {name: both for name in ("csl", "csl(top_k=0)")}
+tuning = None if quick else Tuning(runs=25, space=spaces)
+grid = Grid(schemes=names[1:], methods=parts, tuning=tuning, **how)
+table_1 = simkit.compare(grid, out="table_1", workers=workers).table
 worth = ablation(table_1, "an", metric="map_all")
 draw("ablation")(worth, heading="Ignoring likely labels gains under every scheme")
 
@@ -346,32 +342,35 @@ test, present = scenes.inputs("test", "pooled"), scenes.truth("test").present
 val, right = scenes.inputs("val", "pooled"), scenes.truth("val").present
 variants = ["csl(prior=none)", with_prior, "csl(prior=soft)"]
 made, scored, above = [make(name) for name in variants], [], []
-
-
-def scores(ready, lrs, d, inputs, present):
-    """mAP in points of every variant with each of its learning rates."""
-    pairs = [(method, lr) for method, several in zip(made, lrs, strict=True) for lr in several]
-    stack = [(ready, method) for method, _ in pairs]
-    models = train_stack(stack, lrs=[lr for _, lr in pairs], draw=d, settings=training)
-    points = [100 * mean_ap(average_precision(one.scores(inputs), present)) for one in models]
-    return np.reshape(points, (len(made), -1))
-
-
-# %%
 little, repeated = f"fpc(per_class={amounts[0]})", min(draws, 5)
+ready = {}  # by scheme, source of the frequencies and draw
 for name in (little, *names[2:]):
-    trials = {"estimate": [], "truth": []}
     for d in range(repeated + 2):
         task = Task(simkit.simulate(truth, name, draw=d), inputs)
         task = prepare(task, *made, draw=d, settings=training)
-        for of, ready in {"estimate": task, "truth": task.with_aids(known)}.items():
-            if d < 2:  # these choose the rates
-                trials[of].append(scores(ready, [rates] * 3, d, val, right))
-                continue
-            best = [[rates[at]] for at in np.mean(trials[of], 0).argmax(1)]
-            points = scores(ready, best, d, test, present)[:, 0]
-            scored.append({"scheme": name, "of": of} | dict(zip(variants, points, strict=True)))
+        ready[name, "estimate", d], ready[name, "truth", d] = task, task.with_aids(known)
         above.append((name, (task.aid(ClassPrior).values > eta).sum()))
+
+# %%
+trials, best = [], {}
+for (name, of, d), task in ready.items():
+    if d < 2:  # these choose the rates
+        every = [(method, lr) for method in made for lr in rates]
+        how_many = {"lrs": [lr for _, lr in every], "draw": d, "settings": training}
+        models = train_stack([(task, method) for method, _ in every], **how_many)
+        points = [mean_ap(average_precision(one.scores(val), right)) for one in models]
+        trials.append((name, of, np.reshape(points, (3, -1))))
+for name, of in dict.fromkeys(trial[:2] for trial in trials):
+    sums = sum(points for *place, points in trials if place == [name, of])
+    best[name, of] = [rates[at] for at in sums.argmax(1)]
+
+# %%
+for (name, of, d), task in ready.items():
+    if d >= 2:
+        pairs = [(task, method) for method in made]
+        models = train_stack(pairs, lrs=best[name, of], draw=d, settings=training)
+        points = [100 * mean_ap(average_precision(m.scores(test), present)) for m in models]
+        scored.append({"scheme": name, "of": of} | dict(zip(variants, points, strict=True)))
 
 # %%
 above = pd.DataFrame(above, columns=["scheme", "classes"]).groupby("scheme")["classes"].mean()
@@ -440,7 +439,9 @@ assert quick or over_gamma["mean"].is_monotonic_decreasing
 # %%
 earlier = ["latent-noise", "curriculum", "imcl", "csl(prior=none)", "csl(prior=soft)"]
 asked = earlier[1:3] if quick else earlier
-grouped = compare("table_3", spaces={}, schemes=names[2:3], methods=asked)
+tuning = None if quick else Tuning(runs=25)
+grid = Grid(schemes=names[2:3], methods=asked, tuning=tuning, **how)
+grouped = simkit.compare(grid, out="table_3", workers=workers).table
 heading = "CSL and IMCL are level, in rare and in frequent classes"
 draw("class-groups", classes="all")(grouped, heading=heading)
 
@@ -498,8 +499,8 @@ assert quick or (high["curriculum"] < 0 and high["latent-noise"] < -0.3)
 # <details><summary>Solution</summary>
 #
 # ```python
-# even = ["proposals(per_image=7,skew=0)"]
-# table = compare("even", spaces={}, schemes=even, methods=["ignore", "an"])
+# even = Grid(["proposals(per_image=7,skew=0)"], ["ignore", "an"], tuning=Tuning(), **how)
+# table = simkit.compare(even, out="even", workers=workers).table
 # print(ablation(table, "an", metric="map_all")[["method", "mean", "gap", "gap_low", "gap_high"]])
 # ```
 #
