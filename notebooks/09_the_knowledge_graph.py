@@ -363,7 +363,7 @@ print("SE minus Ignore, 95 % intervals:", ", ".join(spans))
 
 # %% [markdown]
 # From 30 to 70 % SE is the best of the paper's methods; at 90 % AN, LS and SE are level. SE-I is near Ignore from 30 %
-# on, as in the paper, and SE-L below it. FE is ahead of Ignore at every share. With 5 % of the positives SE is behind,
+# on, as in the paper, and SE-L below it. FE's mean is above Ignore's at every share. With 5 % of the positives SE is behind,
 # with 10 % not significantly.
 
 # %% tags=["remove-input"]
