@@ -18,9 +18,10 @@
 # memorises false ones later: the loss of false negatives rises from 0.11 to a peak in epoch 15 of 28, then falls to
 # 0.06 (one draw, that is one repetition). LL-R, LL-Ct and LL-Cp reject or correct labels with large losses.
 # With linear heads, every method tuned, they gain 3.9, 4.1 and 2.3 mAP over AN on object classes, 7.2, 5.8 and 2.1 on
-# all classes (LL-Cp's gain is not significant). ROLE and LSAN gain more: NETWORKS
+# all classes (LL-Cp's gain is not significant). ROLE and LSAN gain more. With whole networks LL-R's gain is not
+# significant.
 #
-# **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; 16 minutes in full on one core;
+# **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; 40 minutes in full on one core;
 # `SIMKIT_SIZE=quick` takes 12 seconds and checks no numbers.
 
 # %%
@@ -443,14 +444,14 @@ print("everything, in points; the gap is to AN")
 print((100 * pd.concat(tuned)).round(1).to_string())
 
 # %% [markdown]
-# LinearInit is far ahead (in the paper by two to six points for AN). Its head trains for 20 epochs more, so the
-# cause is unclear. The lead of LL-R over AN is not significant over 4 draws.
+# The learning rate of the whole network is tuned. LinearInit is 13 points ahead and more (in the paper two to six, for
+# AN). Its head trains for 20 epochs more, so the cause is unclear. LL-R and AN do not differ significantly over 4 draws.
 
 # %% tags=["remove-input"]
 by_way = pd.DataFrame({way: 100 * one["mean"] for way, one in tuned.items()})
-assert quick or (by_way["LinearInit"] > by_way["end-to-end"] + 15).all()
+assert quick or (by_way["LinearInit"] > by_way["end-to-end"] + 10).all()
 led = tuned["LinearInit"].loc["ll-r"]
-assert quick or led.gap_low < 0 < 0.005 < led.gap
+assert quick or led.gap_low < 0 < led.gap_high
 
 # %% [markdown]
 # ## Summary
@@ -468,7 +469,7 @@ assert quick or led.gap_low < 0 < 0.005 < led.gap
 # | LSAN over AN (Table 2) | +12.2 among objects | below LL-Ct by 2.8 (VOC) |
 # | Verified labels (Table 3) | large loss over AN over Ignore; LSAN over AN | the same; below AN |
 # | Fewer images or fewer labels? (Fig. 6) | one label of each beats all of a tenth; LL-Ct is worth 41 % of the images | the same; 30 % |
-# | LinearInit or end-to-end? (Table 2) | LinearInit, by more than 15 points | by 2 to 6 (AN) |
+# | LinearInit or end-to-end? (Table 2) | LinearInit, by 13 points and more | by 2 to 6 (AN) |
 #
 # Heads on frozen features cannot memorise thousands of images; memorisation is shown from pixels.
 #
