@@ -16,7 +16,7 @@
 #
 # **Result.** AN treats every unknown label as absent. A network trained so learns true negatives first and
 # memorises false ones later: the loss of false negatives rises from 0.11 to a peak in epoch 15 of 28, then falls to
-# 0.06 (one draw, that is one repetition). LL-R, LL-Ct and LL-Cp reject or correct labels with large losses.
+# 0.05 (one draw, that is one repetition). LL-R, LL-Ct and LL-Cp reject or correct labels with large losses.
 # With linear heads, every method tuned, they gain 3.9, 4.1 and 2.3 mAP over AN on object classes, 7.2, 5.8 and 2.1 on
 # all classes (LL-Cp's gain is not significant). ROLE and LSAN gain more. With whole networks LL-R's gain is not
 # significant.
@@ -459,7 +459,7 @@ assert quick or led.gap_low < 0 < led.gap_high
 # | question | here | in the paper |
 # |---|---|---|
 # | Are false negatives learned later? (Table 1) | highest loss in the first epoch for 50 % of true positives, 53 % of true negatives, 15 % of false negatives (objects, rate 0.001); at 0.0001 2, 99, 88 %; from pixels 39, 29, 10 % | 88, 91, 24 % (VOC) |
-# | Are they memorised? (Fig. 1) | from pixels the loss of false negatives more than doubles, then falls to 0.06 | one label of each kind |
+# | Are they memorised? (Fig. 1) | from pixels the loss of false negatives more than doubles, then falls to 0.05 | one label of each kind |
 # | Are modified labels wrong? (Fig. 4) | 88 falling to 52 % with LL-R, 95 to 79 % with LL-Ct, 97 to 91 % with LL-Cp; no fall where many labels are missing | falls, LL-Cp highest |
 # | Does BoostLU find more? (BoostLU, Fig. 5) | in every epoch after the first | the same |
 # | Do corrections last? (Fig. 3) | 89 % recur in the next epoch | "continues to be corrected" |
