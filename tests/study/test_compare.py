@@ -63,7 +63,8 @@ def test_a_comparison_leaves_everything_and_goes_on_where_it_stopped(small, tmp_
     assert len(names(tmp_path / "bundles")) == 2 * (2 * 2 + 1)
     counts = [done for done, _ in seen]  # after each job, and perhaps within it
     assert counts == sorted(counts) and {total for _, total in seen} == {24}
-    assert {0, 2, 4, 6, 8, 12, 14, 16, 18, 20, 24} <= set(counts)
+    steps = np.diff(sorted({*counts}))  # every job has 2 or 4 runs
+    assert counts[0] == 0 and counts[-1] == 24 and set(steps) <= {2, 4}
     assert len(result.table) == 8 * 2 and len(result.reference) == 4 * 2
     assert Grid.load(tmp_path / "grid.toml") == grid
     back = simkit.open_runs(tmp_path)
