@@ -101,7 +101,7 @@ budgets = [first, 5, 12] if quick else [first, 5, 10, 20, 40]
 schemes = {sure: "machine and people", "machine(low=0.001, high=0.9)": "strict"}
 schemes |= {"proposals(by=scores)": "proposals", "picked(by=uncertainty)": "uncertain images"}
 how = {"data": spec, "budgets": budgets, "prices": "hourly", "train": training}
-how |= {"draws": 1, "methods": ["an", "ll-r", "vlpl"], "reference": False}
+how |= {"draws": 1, "methods": ["an", "ll-r", "vlpl"], "reference": False, "fair": True}
 bought = []
 for (name, draw), parts in teachers.items():
     file = f"{folder.name}/{name} {draw}.npz"

@@ -299,14 +299,20 @@ def _remarks(runs: Any) -> Iterator[str]:
         yield f"{listed(limits, len(limits))}: {lacking}"
 
 
+def random_order(runs: Any) -> float:
+    """The expected mAP of a random order of the test images; 0 for tables without their counts."""
+    attrs = opened(runs).attrs
+    if "test_present" not in attrs:
+        return 0.0
+    counts = LabelCounts(np.array(attrs["test_present"]), np.array(attrs["test_absent"]))
+    return mean_ap(counts.chance)
+
+
 def not_above_chance(runs: Any) -> dict[str, float]:
     """The mAP of a random order of the test images, by the name of each scheme and method whose
     mean mAP is not above it. Empty for tables without counts of the test labels."""
-    attrs = opened(runs).attrs
-    if "test_present" not in attrs:
+    if not (level := random_order(runs)):
         return {}
-    counts = LabelCounts(np.array(attrs["test_present"]), np.array(attrs["test_absent"]))
-    level = mean_ap(counts.chance)
     every = [cell for row in summary_rows(runs) for cell in row.cells]
     return {
         f"{cell.method} under {cell.scheme}{cell.limit.at}": level

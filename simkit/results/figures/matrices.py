@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import matplotlib as mpl
@@ -27,17 +28,24 @@ from simkit.results.cells import (
     summary_rows,
     zero_shot,
 )
+from simkit.results import selection
 from simkit.results.figures import base, marks
 from simkit.results.figures.base import Panels, register, single
 from simkit.results.figures.style import INK, WIDTH, fold, label, looks
 from simkit.results.method_facts import ORDER, family, of
 from simkit.results.statistics import SURE
-from simkit.results.summary import assumptions, reached, too_few_text, without_result
+from simkit.results.summary import (
+    assumptions,
+    random_order,
+    reached,
+    too_few_text,
+    without_result,
+)
 
 _NAMES = 2.3  # inches for the schemes of a heat map, and as many for the text on the right
 _LEVEL = 6  # up to this many methods have horizontal names; more have slanted ones
-_ROW, _HEAD = 0.185, 1.2  # inches of a row of a matrix, and of the upright names of the schemes
-_SIZE = 7.5  # points: 20 numbers of a matrix share the width
+_ROW, _HEAD = 0.22, 1.0  # inches of a row of a matrix, and of the upright names of the methods
+_SIZE, _COLUMNS = 7.5, 20  # points, and the methods of a matrix, whose numbers share the width
 
 
 @register
@@ -193,78 +201,80 @@ def _best_schemes(limit: Budget, rows: list[Row], *, so_far: str) -> str:
 
 @register
 class Matrix(base.AtBudget):
-    """Mean mAP of many methods under every scheme, and the probability that each is the best.
+    """Mean mAP of many methods under every scheme; bold: methods that may be the best.
 
-    Methods are ordered by family, and by their mean over schemes within a family.
+    Rows are schemes, as in a heat map, their mean, and the same methods on all labels. Columns are
+    methods by family, and by their mean over schemes within a family.
     """
 
     name = "matrix"
-    title = "mAP of many methods by scheme, and how probably each is the best"
+    title = "mAP of many methods by scheme, and which may be the best"
     reads: ClassVar = base.PRICED
 
     metric: base.Metric = setting("map", "the score to average over draws")
+    methods: selection.Methods = base.methods_option("twenty in the mean over schemes")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         limit, runs = self.at_budget(table)
-        columns = summary_rows(runs, metric=self.metric)
-        self.require(columns, f"no run has {self.metric}; compare again")
+        rows = summary_rows(runs, metric=self.metric)
+        self.require(rows, f"no run has {self.metric}; compare again")
         means = pd.DataFrame(
-            {row.scheme: {c.method: 100 * c.score.mean for c in row.cells} for row in columns}
+            {row.scheme: {c.method: 100 * c.score.mean for c in row.cells} for row in rows}
         )
-        means["mean"] = means.mean(axis=1)
+        ranked = means.mean(axis=1).sort_values(ascending=False, kind="stable").index
+        shown = selection.listed(self.methods) or ranked[:_COLUMNS].tolist()
+        selection.check_known(shown, means.index.tolist())
         families = [*ORDER, *dict.fromkeys(map(family, means.index))]
-        ranked = means["mean"].sort_values(ascending=False, kind="stable").index
-        means = means.loc[sorted(ranked, key=lambda method: families.index(family(method)))]
-        probabilities = {row.scheme: row.best.probability for row in columns}
-        chances = 100 * pd.DataFrame(probabilities, means.index, dtype=float)
-        panels = Panels(
-            ["mAP", "probability of being the best, %"],
-            height=_HEAD + _ROW * len(means), widths=[len(columns) + 1, len(columns)], sharex=False,
-        )  # fmt: skip
-        left, right = panels
-        values = means.to_numpy()
-        shade = Normalize(np.nanpercentile(values, 2), np.nanmax(values))
-        _panel(left, means, ("viridis", shade), "{:.1f}")
-        _panel(right, chances, ("Greys", Normalize(0, 150)), "{:.0f}")
-        names = marks.row_names(left, list(map(label, means.index)), size=_SIZE + 0.5, room=1.7)
-        for name, look in zip(names, looks(means.index).values(), strict=True):
-            name.set_color([0.7 * part for part in to_rgb(look.color)])  # legible on white
-        over = base.range_of(len(cell.by_draw) for row in columns for cell in row.cells)
-        free = zero_shot(table, metric=self.metric)
-        full = references(table, metric=self.metric)
-        ceiling = [f"{label(c.method)} {100 * c.score.mean:.1f}" for c in full]
-        shared = base.range_of(row.best.draws for row in columns)
-        sure = sum(row.best.sure for row in columns)
-        tied = any(row.best.ties for row in columns)
-        ties = " Methods with equal scores share a probability." if tied else ""
-        absent = sorted({*runs["scheme"]} - {row.scheme for row in columns})
-        first = {name for row in columns for name in (row.best.first, *row.best.ties)}
-        leaders = (
-            f"{len(first)} of {len(columns[0].cells)} methods lead under one scheme or another"
-        )
-        if len(first) == 1:
-            leaders = f"{label(first.pop())} has the highest mean under every scheme"
+        order = [name for name in ranked if name in shown]
+        means = means.loc[sorted(order, key=lambda method: families.index(family(method)))].T
+        bests = {row.scheme: row.best for row in rows}
+        means.loc["mean"] = means.mean()
+        full = references(table, metric=self.metric, full=False)
+        means.loc["all labels"] = pd.Series({c.method: 100 * c.score.mean for c in full})
+        panels, axes = single(_HEAD + _ROW * len(means))
+        shade = Normalize(np.nanpercentile(means, 2), np.nanmax(means))
+        texts = means.map("{:.1f}".format).replace("nan", "")
+        _numbers(axes, means, texts, ("viridis", shade), size=_SIZE)
+        for text in axes.texts:
+            column, row = (round(place) for place in text.get_position())
+            best = bests.get(means.index[row])
+            if best and means.columns[column] in (best.first, *best.ties, *best.rivals):
+                text.set_fontweight("bold")
+        axes.axhline(len(rows) - 0.5, color="white", linewidth=3)
+        marks.row_names(axes, list(means.index), size=_SIZE + 0.5, room=1.7)
+        _upright(axes, list(means.columns))
         return panels.finish(
-            leaders,
-            f"Columns: annotation schemes, {base.paid(limit)}, and the mean. Rows: how a model "
-            f"is trained on them, by family (colour). Means over {over} draws, probabilities over "
-            + ("the same" if shared == over else f"the {shared} that all methods have")
-            + f"; those below 0.5 % are left out. Under {sure or 'none'} of {len(columns)} schemes "
-            f"one method has {SURE:.1%} or more.{ties}",
-            f"Without {self.metric}: {', '.join(absent)}." if absent else "",
-            f"All labels of all images: {', '.join(ceiling)}." if ceiling else "",
-            f"Without labels: {label(free.method)} {free.score.percent}." if free else "",
-        )
+            _leaders(rows),
+            f"Rows: annotation schemes, {base.paid(limit)}, their mean, and all labels of all "
+            "images. Columns: how a model is trained on them, by family (colour). Means over "
+            f"{base.range_of(len(cell.by_draw) for row in rows for cell in row.cells)} draws. "
+            "Bold: the methods of a row of which one is the best with a probability of at least "
+            f"{SURE:.1%}.",
+            f"A random order of the test images has {100 * level:.1f}."
+            if (level := random_order(table)) and self.metric == "map" else "",
+            base.not_shown(len(ranked) - len(shown)),
+            f"{text[0].upper()}{text[1:]}." if (text := without_result(table, rows)) else "",
+            *_ends(table, self.metric, limit),
+        )  # fmt: skip
 
 
-def _panel(axes: Axes, values: pd.DataFrame, colors: tuple[str, Normalize], form: str) -> None:
-    """A panel of coloured numbers; blank where a number is missing or prints as 0."""
-    texts = values.map(form.format).replace(["nan", "0", "0.0"], "")
-    _numbers(axes, values, texts, colors, size=_SIZE)
-    families = list(map(family, values.index))
-    for place in np.flatnonzero(np.array(families[1:]) != np.array(families[:-1])):
-        axes.axhline(place + 0.5, color="white", linewidth=3)
-    axes.set_xlim(-0.5, values.shape[1] - 0.5)
-    names = [fold(name, _HEAD, size=_SIZE + 0.5, lines=2) for name in values.columns]
-    axes.set_xticks(range(len(names)), names, fontsize=_SIZE + 0.5, rotation=90)
+def _upright(axes: Axes, methods: list[str]) -> None:
+    """Upright names of methods above columns, in their colours, with gaps between families."""
+    for place, (left, right) in enumerate(pairwise(map(family, methods))):
+        if left != right:
+            axes.axvline(place + 0.5, color="white", linewidth=3)
+    axes.set_xlim(-0.5, len(methods) - 0.5)
+    names = [fold(label(name), _HEAD, size=_SIZE + 1, lines=2) for name in methods]
+    axes.set_xticks(range(len(names)), names, fontsize=_SIZE + 1, rotation=90)
     axes.tick_params(labeltop=True, labelbottom=False)
+    for name, look in zip(axes.get_xticklabels(), looks(methods).values(), strict=True):
+        name.set_color([0.7 * part for part in to_rgb(look.color)])  # legible on white
+
+
+def _leaders(rows: Sequence[Row]) -> str:
+    """How many methods have the highest mean of a scheme."""
+    first = {name for row in rows for name in (row.best.first, *row.best.ties)}
+    if len(first) == 1:
+        return f"{label(first.pop())} has the highest mean under every scheme"
+    many = len({cell.method for row in rows for cell in row.cells})
+    return f"{len(first)} of {many} methods lead under one scheme or another"

@@ -73,7 +73,7 @@ def test_a_heat_map_names_the_assumption_of_a_scheme_that_makes_one() -> None:
 # --- matrix ---------------------------------------------------------------------------------------
 
 
-def test_a_matrix_has_families_in_order_and_leaves_out_what_is_improbable() -> None:
+def test_a_matrix_has_families_in_order_and_marks_what_may_be_the_best() -> None:
     means = {"ll-r": 0.3, "lsan": 0.5, "ignore": 0.2, "ll-ct": 0.4, "an": 0.6}
     rows = [
         planted.row(scheme=scheme, method=method, budget=9.5, draw=draw, map=mean + one)
@@ -81,13 +81,19 @@ def test_a_matrix_has_families_in_order_and_leaves_out_what_is_improbable() -> N
         for draw, one in enumerate(0.01 + np.roll([-1e-4, 0.0, 1e-4], place) * (1 + place))
         if (scheme, method) != ("rpa", "an")
     ]  # fmt: skip
-    left, right = figures.make("matrix")(runs.to_table(rows)).axes
-    names = [text.get_text() for text in left.get_yticklabels()]
-    assert names == ["AN", "Ignore", "LSAN", "LL-Ct", "LL-R"]  # the best of a family first
-    numbers = [text.get_text() for text in left.texts]
-    assert numbers[:3] == ["61.0", "", "61.0"] and numbers[3:6] == ["21.0", "21.0", "21.0"]
-    chances = [text.get_text() for text in right.texts]
-    assert chances == ["100", "", "", "", "", "100", "", "", "", ""]
+    every = [planted.row(scheme="full-subset", method="an", reference=True, draw=0, map=0.7)]
+    table = runs.to_table(rows + every)
+    (axes,) = figures.make("matrix")(table).axes
+    methods = ["AN", "Ignore", "LSAN", "LL-Ct", "LL-R"]  # the best of a family first
+    assert ticks(axes) == methods
+    named = [text.get_text() for text in axes.get_yticklabels()]
+    assert named == ["fpc", "rpa", "mean", "all labels"]
+    numbers = [text.get_text() for text in axes.texts]
+    assert numbers[:7] == ["61.0", "21.0", "51.0", "41.0", "31.0", "", "21.0"]
+    assert numbers[15:] == ["70.0", "", "", "", ""]
+    assert [t.get_text() for t in axes.texts if t.get_weight() == "bold"] == ["61.0", "51.0"]
+    drawing = figures.make("matrix", methods="ll-r, an")(table)
+    assert ticks(drawing.axes[0]) == ["AN", "LL-R"] and "3 other methods" in caption(drawing)
 
 
 # --- ablation, sweep ------------------------------------------------------------------------------
