@@ -18,6 +18,7 @@ from simkit.annotate import schemes
 from simkit.errors import BadInput
 from simkit.quantities import money
 from simkit.registry import setting
+from simkit.results import selection
 from simkit.results.cells import (
     Budget,
     Row,
@@ -28,9 +29,8 @@ from simkit.results.cells import (
     summary_rows,
     zero_shot,
 )
-from simkit.results import selection
 from simkit.results.figures import base, marks
-from simkit.results.figures.base import Panels, register, single
+from simkit.results.figures.base import register, single
 from simkit.results.figures.style import INK, WIDTH, fold, label, looks
 from simkit.results.method_facts import ORDER, family, of
 from simkit.results.statistics import SURE
