@@ -253,7 +253,7 @@ class Matrix(base.AtBudget):
             f"A random order of the test images has {100 * level:.1f}."
             if (level := random_order(table)) and self.metric == "map" else "",
             base.not_shown(len(ranked) - len(shown)),
-            f"{text[0].upper()}{text[1:]}." if (text := without_result(table, rows)) else "",
+            f"{lacking[0].upper()}{lacking[1:]}." if (lacking := without_result(table, rows)) else "",
             *_ends(table, self.metric, limit),
         )  # fmt: skip
 
