@@ -235,11 +235,11 @@ class Matrix(base.AtBudget):
         shade = Normalize(np.nanpercentile(means, 2), np.nanmax(means))
         texts = means.map("{:.1f}".format).replace("nan", "")
         _numbers(axes, means, texts, ("viridis", shade), size=_SIZE)
-        for text in axes.texts:
-            column, row = (round(place) for place in text.get_position())
+        for number in axes.texts:
+            column, row = (round(place) for place in number.get_position())
             best = bests.get(means.index[row])
             if best and means.columns[column] in (best.first, *best.ties, *best.rivals):
-                text.set_fontweight("bold")
+                number.set_fontweight("bold")
         axes.axhline(len(rows) - 0.5, color="white", linewidth=3)
         marks.row_names(axes, list(means.index), size=_SIZE + 0.5, room=1.7)
         _upright(axes, list(means.columns))
@@ -253,7 +253,7 @@ class Matrix(base.AtBudget):
             f"A random order of the test images has {100 * level:.1f}."
             if (level := random_order(table)) and self.metric == "map" else "",
             base.not_shown(len(ranked) - len(shown)),
-            f"{lacking[0].upper()}{lacking[1:]}." if (lacking := without_result(table, rows)) else "",
+            f"{text[0].upper()}{text[1:]}." if (text := without_result(table, rows)) else "",
             *_ends(table, self.metric, limit),
         )  # fmt: skip
 
