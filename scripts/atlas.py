@@ -72,10 +72,11 @@ OTHERS = [
     if name not in (*LEADING, *NOT_ALONE) and not name.endswith("-abs")
 ]  # fmt: skip
 COUNTED = ("en", "ep", "epr", "role")  # need the number of classes of an image, as in the papers
-# Columns without a place in the atlas, and those that are kept at the largest budget alone.
+# Columns without a place in the atlas, and columns of a number for each class.
 LEFT_OUT = (
     "effort", "validation_effort", "precision", "recall", "losses", "curve", "curve_of", "notes",
 )  # fmt: skip
+COUNTS = ("test_images", "test_present", "test_absent")  # of the table: for the mAP of chance
 BY_CLASS = {"ap": pa.float16(), "class_present": pa.int32(), "class_absent": pa.int32()}
 NETWORKS = ("an", "lsan", "ignore", "ll-r", "csl", "ll-r+boostlu")  # and EN + SCL
 # Amounts as in the papers; for coco-mini, which has few images, fewer labels per class.
@@ -396,6 +397,7 @@ def pack(folder_name: str, defined: set[str]) -> None:
         {
             "classes": json.loads(metadata[b"classes"]),
             "leaves": json.loads(metadata[b"leaves"]),
+            **{key: json.loads(metadata[key.encode()]) for key in COUNTS},
             "failures": [why for part in parts for why in failures(opened(part))],
             "methods": method_facts.written(
                 {spec for part in parts for spec in part["method"].unique().to_pylist()}
@@ -408,10 +410,8 @@ def pack(folder_name: str, defined: set[str]) -> None:
     # `expected` is that of the data, and `method_spec` keeps it: one name under every scheme.
     names = pc.replace_substring_regex(rows["method"], r"\(expected=[^)]*\)", "")
     rows = rows.set_column(rows.column_names.index("method"), "method", names)
-    largest = pc.max(rows["budget"])
-    kept = pc.or_(rows["reference"], pc.fill_null(pc.equal(rows["budget"], largest), False))
     for name, kind in BY_CLASS.items():
-        values = pc.if_else(kept, rows[name], None).cast(pa.list_(kind))
+        values = rows[name].cast(pa.list_(kind))
         rows = rows.set_column(rows.column_names.index(name), name, values)
     for place, field in enumerate(rows.schema):
         if pa.types.is_float64(field.type):

@@ -564,7 +564,9 @@ class _Work:
         refused = refusals(batches, job, self.data)
         if grid.tuning is not None:
             middle = tried_at(grid)
-            for batch in [one for one in batches if not one.reference]:
+            for batch in batches:
+                if batch.reference or batch.limit == middle:
+                    continue
                 for spec in batch.methods:
                     tried = refused.get((dataclasses.replace(batch, limit=middle), spec))
                     if tried is not None:
