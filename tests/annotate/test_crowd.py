@@ -12,7 +12,7 @@ from simkit.errors import BadInput
 from simkit.history import History
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels
-from simkit.labels.truth import Truth
+from simkit.labels.truth import Boxes, Truth
 from tests.reference.annotation import descend
 
 ERRORS, CHANCE = Chance.seeded(0).of("errors"), Chance.seeded(0).of("choice")
@@ -148,9 +148,10 @@ def test_what_is_imagined_everywhere_is_refused_before_it_is_worked_out(
             ask()
 
 
-def test_naming_by_size_needs_boxes():
+@pytest.mark.parametrize("boxes", [None, Boxes(*np.zeros((2, 0), int), np.zeros((0, 4)))])
+def test_naming_by_size_needs_boxes(boxes):
     with pytest.raises(BadInput, match="naming by size needs boxes of the objects"):
-        crowd_of().name([0], chance=CHANCE, bias="size")
+        crowd_of(boxes=boxes).name([0], chance=CHANCE, bias="size")
 
 
 def test_ruling_out_by_hand():

@@ -401,7 +401,7 @@ def _objects(entries: Iterable[tuple[int, Row]]) -> tuple[dict[str, list[Any]], 
         box, area = row.get("bbox"), row.get("area")
         if box in (None, []):
             box, area = _around(row.get("segmentation"))
-        if box is None or row.get("bbox_is", "object") != "object":
+        if box is None or row.get("bbox_is") == "whole image":
             continue
         numbers = isinstance(box, list) and len(box) == 4 and {*map(type, box)} <= {int, float}
         if not numbers or not all(abs(v) <= LARGEST for v in box) or min(box[2:]) < 0:

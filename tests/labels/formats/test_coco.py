@@ -30,7 +30,7 @@ GOOD: dict[str, Any] = {
         {"id": 20, "file_name": "b.jpg", "difficult_category_ids": [2, 7]},
     ],
     "annotations": [
-        {"id": 1, "image_id": 30, "category_id": 7, "bbox": [1, 2, 3, 4.5], "iscrowd": 0},
+        {"id": 1, "image_id": 30, "category_id": 7, "bbox": [1, 2, 3, 4.5], "bbox_is": "all"},
         {"id": 2, "image_id": 30, "category_id": 7, "bbox": [0, 0, 9, 9], "bbox_is": "whole image"},
         {"id": 3, "image_id": 30, "category_id": 2, "bbox": [5, 5, 1, 1], "iscrowd": 1,
          "segmentation": {"counts": [1, 2], "size": [9, 9]}},
