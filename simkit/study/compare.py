@@ -564,11 +564,10 @@ class _Work:
         refused = refusals(batches, job, self.data)
         if grid.tuning is not None:
             middle = tried_at(grid)
-            for batch in batches:
-                if batch.reference or batch.limit == middle:
-                    continue
+            untuned = dict(refused)
+            for batch in [one for one in batches if not one.reference]:
                 for spec in batch.methods:
-                    tried = refused.get((dataclasses.replace(batch, limit=middle), spec))
+                    tried = untuned.get((dataclasses.replace(batch, limit=middle), spec))
                     if tried is not None:
                         why = f"{tried} (settings are tried at {middle}, for all budgets)"
                         refused[batch, spec] = why
