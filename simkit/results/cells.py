@@ -14,7 +14,7 @@ import pandas as pd
 from simkit.errors import BadInput
 from simkit.quantities import money
 from simkit.results.result_tables import frame, opened
-from simkit.results.statistics import SURE, Best, Interval, best_of, difference, interval
+from simkit.results.statistics import SURE, Best, Interval, Scores, best_of
 
 FULL = "full"  # the method of references, trained on complete labels
 # The network of a project that names no other, by field of project.toml and of its grids.
@@ -82,29 +82,33 @@ class Cell:
 
     Attributes
     ----------
-    score
-        Mean score in [0, 1], with its interval.
+    scores
+        Scores in [0, 1].
     dollars, hours, images
         Mean cost of the labels, and number of images asked about; hours is None if unknown.
-    by_draw
-        Score of each draw.
-    choice
-        Standard error of the choice of its settings, which all draws share.
     """
 
     scheme: str
     method: str
     limit: Budget
-    score: Interval
+    scores: Scores
     dollars: float
     hours: float | None
     images: float
-    by_draw: Mapping[int, float]
-    choice: float = 0.0
+
+    @cached_property
+    def score(self) -> Interval:
+        """The mean score, with its interval."""
+        return self.scores.mean
+
+    @property
+    def by_draw(self) -> Mapping[int, float]:
+        """Score of each draw."""
+        return self.scores.by_draw
 
     def minus(self, other: Cell) -> Interval:
         """The mean difference to another cell over the draws that both have, with its interval."""
-        return difference(self.by_draw, other.by_draw, (self.choice, other.choice))
+        return (self.scores - other.scores).gap()
 
 
 @dataclass(frozen=True)
@@ -175,9 +179,7 @@ def best_pairs(schemes: Sequence[Row]) -> tuple[Best, dict[tuple[str, str], Cell
 
 
 def _best(cells: Mapping[Any, Cell]) -> Best:
-    scores = {name: cell.by_draw for name, cell in cells.items()}
-    errors = {name: cell.choice for name, cell in cells.items()}
-    return best_of(scores, smallest=SMALLEST, choices=errors)
+    return best_of({name: cell.scores for name, cell in cells.items()}, smallest=SMALLEST)
 
 
 def open_schemes(best: Best) -> list[str]:
@@ -192,8 +194,7 @@ def open_schemes(best: Best) -> list[str]:
 def over_shared(cell: Cell, cells: Sequence[Cell]) -> Cell:
     """The cell with its score over the draws that all these cells have, if there are any."""
     shared = set.intersection(*(set(other.by_draw) for other in cells))
-    scores = [score for draw, score in cell.by_draw.items() if draw in shared]
-    return replace(cell, score=interval(scores, choice=cell.choice)) if scores else cell
+    return replace(cell, scores=cell.scores.over(shared)) if shared else cell
 
 
 def references(runs: Any, *, metric: str = "map", full: bool = True) -> list[Cell]:
@@ -215,7 +216,7 @@ def zero_shot(runs: Any, *, metric: str = "map") -> Cell | None:
     if score is None or metric != "map":
         return None
     name = f"zero-shot, {attrs.get('scored_by')}"
-    return Cell("no labels", name, Budget(0.0), interval([score]), 0.0, 0.0, 0.0, {})
+    return Cell("no labels", name, Budget(0.0), Scores({0: score}), 0.0, 0.0, 0.0)
 
 
 def is_full(method: str) -> bool:
@@ -229,7 +230,7 @@ def _scored(runs: Any, metric: str) -> pd.DataFrame:
     columns |= {metric: float | None, **optional(opened(runs), "tuned_error")}
     table = frame(runs, columns, asker="runs", mend=_MEND, empty=True)
     table.attrs = {}  # pandas would copy them for every row
-    table["choice"] = choice_errors(table, metric)
+    table["tuned_error"] = tuned_errors(table, metric)
     return one_result(table[table[metric].notna()], metric, by=RUN[:-1])
 
 
@@ -238,7 +239,13 @@ def optional(table: Any, *names: str) -> dict[str, Any]:
     return {name: COLUMNS[name] for name in names if name in getattr(table, "columns", ())}
 
 
-def choice_errors(table: pd.DataFrame, metric: str) -> pd.Series:
+def scores_of(runs: pd.DataFrame, metric: str) -> Scores:
+    """The scores of the runs of one method, one for each draw, with their `tuned_errors`."""
+    by_draw = sorted(zip(runs["draw"].tolist(), runs[metric].tolist(), strict=True))
+    return Scores(dict(by_draw), float(runs["tuned_error"].max()))
+
+
+def tuned_errors(table: pd.DataFrame, metric: str) -> pd.Series:
     """Standard error of each run's score by the choice of its settings, which all draws share.
 
     It is measured in mAP, and counts as 0 for other metrics and in tables without it.
@@ -271,12 +278,10 @@ def _cells(rows: pd.DataFrame, metric: str) -> list[Cell]:
             runs["scheme"].iat[0],
             str(method),
             Budget.of(runs.iloc[0]),
-            interval(runs[metric].to_numpy(), choice=float(runs["choice"].max())),
+            scores_of(runs, metric),
             float(runs["dollars"].mean()),
             float(runs["seconds"].mean()) / 3600 if runs["seconds"].notna().all() else None,
             float(runs["images"].mean()),
-            dict(zip(runs["draw"].tolist(), runs[metric].tolist(), strict=True)),
-            float(runs["choice"].max()),
         )
         for method, runs in rows.groupby("method", sort=False)
     ]  # fmt: skip

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import f as fisher
-from scipy.stats import studentized_range
+from scipy.stats import rankdata, studentized_range
 
 from simkit import metrics
 from simkit.errors import BadInput, unknown
@@ -22,7 +22,7 @@ from simkit.results import selection
 from simkit.results.cells import RUN, SMALLEST, Budget, one_result
 from simkit.results.result_tables import class_names, leaves, passed_on
 from simkit.results.selection import Methods, Table, listed
-from simkit.results.statistics import Interval, holm, interval, p_value, paired_interval
+from simkit.results.statistics import Interval, Scores, holm, interval, p_over_choices, p_value
 
 Test = Literal["paired", "nemenyi"]
 What = Literal["curve", "losses"]
@@ -30,6 +30,7 @@ Values = NDArray[np.float64]
 _LISTS = ["ap", "class_present", "class_absent"]
 _ERROR = 0.05  # family-wise error rate of the differences under a scheme
 _SAME_RANK = 0.01  # mean ranks that are closer may print the same, and so count as a tie
+_CHOICES = 2000  # samples of the choices of settings
 
 
 def ablation(
@@ -80,41 +81,33 @@ def ablation(
     """
     table = selection.read_runs(runs, RUN, metric=metric)
     _, bought = selection.within(table, Budget(budget, hours))
-    scores = selection.scores_by_draw(bought, metric)
-    known = list(scores.columns.unique("method"))
+    scores = selection.scores_by_pair(bought, metric)
+    known = list(dict.fromkeys(method for _, method in scores))
     wanted = listed(methods) or known
     selection.check_known([base, *wanted], known)
-    errors = bought.groupby(["scheme", "method"])["choice"].max()
     draws = bought.groupby("scheme")["draw"].nunique()
     rows = []
-    for scheme in scores.columns.unique("scheme"):
-        of_scheme = scores[scheme]
-        of_scheme = of_scheme[[name for name in of_scheme if name in (base, *wanted)]]
-        tests = _tests(of_scheme, base, errors[scheme])
-        for name, values in of_scheme.items():
+    for scheme in dict.fromkeys(scheme for scheme, _ in scores):
+        of_scheme = {
+            method: one for (name, method), one in scores.items()
+            if name == scheme and method in (base, *wanted)
+        }  # fmt: skip
+        tests = _tests(of_scheme, base)
+        for name, one in of_scheme.items():
             row = {"scheme": scheme, "method": name, "base": name == base}
-            row |= {
-                "missing": draws[scheme] - values.count(),
-                **mean_columns(values, errors[scheme, name]),
-            }
-            rows.append(row | tests[name])
+            row["missing"] = draws[scheme] - len(one.by_draw)
+            rows.append(row | mean_columns(one) | tests[name])
     result = pd.DataFrame(rows)
     result.attrs = passed_on(table)
     return result
 
 
-def _tests(scores: pd.DataFrame, base: str, choices: pd.Series) -> dict[Any, dict[str, Any]]:
-    """Columns about the difference of each method to the base, if they share a draw.
-
-    choices: standard error of the choice of settings by method.
-    """
-    of_base = scores[base] if base in scores else np.nan
-    gaps = {name: (values - of_base).dropna() for name, values in scores.items()}
-    both = {name: math.hypot(choices[name], choices.get(base, 0.0)) for name in gaps}
-    ps = pd.Series(
-        {name: p_value(gap, choice=both[name]) for name, gap in gaps.items()}, dtype=float
-    )
-    ps = ps.drop(base, errors="ignore").dropna()
+def _tests(scores: Mapping[str, Scores], base: str) -> dict[str, dict[str, Any]]:
+    """Columns about the difference of each method to the base, if they share a draw."""
+    none = Scores({})
+    of_base = scores.get(base, none)
+    gaps = {name: none if name == base else one - of_base for name, one in scores.items()}
+    ps = pd.Series({name: gap.p for name, gap in gaps.items()}, dtype=float).dropna()
     adjusted = pd.Series(holm(list(ps)), ps.index, dtype=float)
     # The level of each test by Holm's method: the k-th smallest p of m against 5 % / (m - k + 1).
     # After the first test that is not rejected none is, and all have its level.
@@ -125,8 +118,7 @@ def _tests(scores: pd.DataFrame, base: str, choices: pd.Series) -> dict[Any, dic
     levels = pd.Series(1 - errors, ordered.index)
     tests = {}
     for name, gap in gaps.items():
-        of_others, level = gap[:0] if name == base else gap, levels.get(name, 1 - _ERROR)
-        columns = gap_columns(of_others, level=level, choice=both[name])
+        columns = gap_columns(gap, level=levels.get(name, 1 - _ERROR))
         significant = None
         if name in adjusted:
             significant = bool(adjusted[name] < _ERROR and abs(columns["gap"]) >= SMALLEST)
@@ -134,30 +126,26 @@ def _tests(scores: pd.DataFrame, base: str, choices: pd.Series) -> dict[Any, dic
     return tests
 
 
-def mean_columns(values: pd.Series, choice: float = 0.0, *, scores: bool = True) -> dict[str, Any]:
-    """Columns draws, mean, low and high of the values of one cell, without NaN.
+def mean_columns(scores: Scores, *, bounded: bool = True) -> dict[str, Any]:
+    """Columns draws, mean, low and high of one cell.
 
-    choice: standard error of the choice of settings. scores: whether the values are in [0, 1],
-    where their interval ends.
+    bounded: whether the scores are in [0, 1], where their interval ends.
     """
-    cell = interval(values.dropna(), choice=choice)
-    cell = cell.bounded if scores else cell
+    cell = scores.mean.bounded if bounded else scores.mean
     mean, low, high = np.array([cell.mean, cell.low, cell.high], float).tolist()  # None is NaN
     return {"draws": cell.draws, "mean": mean, "low": low, "high": high}
 
 
 def gap_columns(
-    gaps: pd.Series,
+    gaps: Scores,
     *,
     level: float = 0.95,
-    choice: float = 0.0,
     names: Sequence[str] = ("gap", "gap_low", "gap_high"),
 ) -> dict[str, float]:
     """Columns of the mean of paired differences and its interval; NaN without differences."""
-    gaps = gaps.dropna()
-    if gaps.empty:
+    if not gaps.by_draw:
         return dict.fromkeys(names, np.nan)
-    cell = paired_interval(gaps, level=level, choice=choice)
+    cell = gaps.gap(level)
     values = np.array([cell.mean, cell.low, cell.high], float)  # None is NaN
     return dict(zip(names, values.tolist(), strict=True))
 
@@ -212,9 +200,11 @@ def ranks(runs: Table, *, test: Test = "paired", metric: str = "map") -> Ranks:
     test
         "paired": the mean rank over the schemes of each draw, compared draw by draw for all pairs
         of methods (Student's t, bootstrapped from 20 draws on), with Holm's correction; mean ranks
-        that are closer than 0.01 never differ. "nemenyi": the critical difference of mean ranks is
-        q sqrt(k (k + 1) / 6 N) for k methods in N blocks, at 5 %; it treats blocks as independent,
-        although schemes share images.
+        that are closer than 0.01 never differ. Where settings were chosen, p is the mean over
+        samples of what else might have been chosen (Student's t).
+        "nemenyi": the critical difference of mean ranks is q sqrt(k (k + 1) / 6 N) for k methods
+        in N blocks, at 5 %; it treats blocks as independent, although schemes share images and the
+        draws of a scheme its chosen settings.
     metric
         A column of scores from 0 to 1.
 
@@ -264,7 +254,12 @@ def ranks(runs: Table, *, test: Test = "paired", metric: str = "map") -> Ranks:
     elif len(by_draw) > 1:
         gaps = [by_draw[a] - by_draw[b] for a, b in pairs]
         grain = 0.5 / placed.index.get_level_values("scheme").nunique()  # half a step
-        ps = holm([p_value(gap, grain) or 0.0 for gap in gaps])
+        if (scored["tuned_error"] > 0).any():
+            chosen = _ranks_by_choice(complete[~copies], scored)
+            ps = [p_over_choices(chosen[a] - chosen[b], grain) for a, b in pairs]
+        else:
+            ps = [p_value(gap, grain) or 0.0 for gap in gaps]
+        ps = holm(ps)
         tests = zip(pairs, gaps, ps, strict=True)
         alike = [pair for pair, gap, p in tests if p >= _ERROR or abs(gap.mean()) < _SAME_RANK]
     ordered = tuple(mean.index)
@@ -276,12 +271,33 @@ def ranks(runs: Table, *, test: Test = "paired", metric: str = "map") -> Ranks:
     return Ranks(ordered, mean.to_dict(), by_scheme, None if alike is None else named, *counts)
 
 
+def _ranks_by_choice(blocks: pd.DataFrame, scored: pd.DataFrame) -> dict[str, Values]:
+    """(S, D) mean ranks by method, in samples of the choices of settings and in each draw.
+
+    The scores of a scheme and method move by the same normal error in all draws.
+
+    blocks: scores by scheme and draw (rows) and method. scored: the runs, with `tuned_error`.
+    """
+    errors = scored.pivot_table("tuned_error", "scheme", "method", aggfunc="max")
+    errors = errors.reindex(columns=blocks.columns).fillna(0.0)
+    draws = blocks.groupby("draw").size()
+    rng = np.random.default_rng(0)
+    placed = np.zeros((_CHOICES, len(draws), blocks.shape[1]))
+    for scheme, of_scheme in blocks.groupby("scheme", sort=False):
+        moved = errors.loc[scheme].to_numpy() * rng.standard_normal((_CHOICES, blocks.shape[1]))
+        for (_, draw), row in of_scheme.iterrows():
+            ranked = rankdata(-(row.to_numpy() + moved), axis=1)
+            placed[:, draws.index.get_loc(draw)] += ranked / draws[draw]
+    return {name: placed[:, :, place] for place, name in enumerate(blocks.columns)}
+
+
 def variance(runs: Table, *, metric: str = "map") -> pd.DataFrame:
     """Analysis of variance of the runs of one budget: what decides the score.
 
     A draw is random and has labels of its own under each scheme, so that scheme, method and their
     interaction are tested against their interactions with the draw. Methods without a score under
-    every scheme, and draws that not all methods have, are left out.
+    every scheme, and draws that not all methods have, are left out. Where settings were chosen, the
+    scheme, the method and their interaction contain the error of this choice.
 
     Parameters
     ----------
@@ -392,7 +408,10 @@ def courses(runs: Table, what: What) -> list[Course]:
     for (scheme, method), of_pair in drawn.groupby(["scheme", "method"], sort=False):
         epochs = map(np.array, zip_longest(*of_pair[what], fillvalue=np.nan))
         finite = [values[np.isfinite(values)] for values in epochs]
-        points = tuple(interval(values) if len(values) else None for values in finite)
+        error = float(of_pair["tuned_error"].max()) if what == "curve" else 0.0
+        points = tuple(
+            interval(values, tuned_error=error) if len(values) else None for values in finite
+        )
         chosen = Counter(of_pair["epochs"][of_pair["epochs"] > 0].astype(int))
         of = "train" if what == "losses" else next(iter(of_pair["curve_of"].dropna()), "")
         courses.append(Course(scheme, method, points, dict(sorted(chosen.items())), of))

@@ -11,8 +11,9 @@ import pandas as pd
 
 from simkit.errors import BadInput, unknown
 from simkit.labels.truth import Truth
-from simkit.results.cells import COLUMNS, Budget, choice_errors, one_result, optional
+from simkit.results.cells import COLUMNS, Budget, one_result, optional, scores_of, tuned_errors
 from simkit.results.result_tables import frame, opened
+from simkit.results.statistics import Scores
 
 Table = Any  # a DataFrame, a pyarrow Table or the runs of a comparison
 Methods = Sequence[str] | str  # spelled as in `simkit list methods`; or one text with commas
@@ -31,7 +32,7 @@ def read_runs(runs: Any, columns: Iterable[str], *, metric: str = "") -> pd.Data
         Names of the columns.
     metric
         A column of scores in [0, 1], which may be another one. Its standard error by the choice of
-        settings is the column `choice`.
+        settings (without a metric, that of mAP) is the column `tuned_error`.
 
     Raises
     ------
@@ -48,7 +49,7 @@ def read_runs(runs: Any, columns: Iterable[str], *, metric: str = "") -> pd.Data
     selected = frame(table, kinds, asker="runs", mend=mend, empty=True)
     if metric:
         selected[metric] = selected[metric].where(np.isfinite(selected[metric]))
-        selected["choice"] = choice_errors(selected, metric)
+    selected["tuned_error"] = tuned_errors(selected, metric or "map")
     check_one_test(selected)
     return selected
 
@@ -145,17 +146,16 @@ def check_known(methods: Iterable[str], known: Sequence[str]) -> None:
             raise unknown("method of the table", name, known)
 
 
-def scores_by_draw(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Scores with a row for each draw and a column for each scheme and method; NaN: no score.
+def scores_by_pair(runs: pd.DataFrame, metric: str) -> dict[tuple[str, str], Scores]:
+    """The scores of each scheme and method that has any, in the order of the table.
 
     Raises BadInput if no run has a score, and as `one_result`.
     """
     scored = one_result(runs.dropna(subset=[metric]), metric)
     if scored.empty:
         raise BadInput(f"no run has {metric}; compare again")
-    table = scored.pivot(index="draw", columns=["scheme", "method"], values=metric)
-    order = scored[["scheme", "method"]].drop_duplicates().itertuples(index=False, name=None)
-    return table[list(order)]
+    pairs = scored.groupby(["scheme", "method"], sort=False)
+    return {pair: scores_of(of_pair, metric) for pair, of_pair in pairs}
 
 
 def listed(methods: Methods) -> list[str]:

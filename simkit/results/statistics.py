@@ -4,7 +4,8 @@ A draw is one repetition with separate labels, initial weights and order of imag
 methods share; methods are therefore compared by their differences within draws. Intervals and tests
 use Student's t below 20 draws and the bootstrap from 20 on; one draw has no interval. The settings
 chosen for a method are the same in all of its draws, so the spread over draws does not include the
-variability of the choice: its standard error, `choice`, is added in quadrature (`choice_error`).
+variability of the choice: its standard error, `tuned_error`, is added in quadrature
+(`error_of_choice`).
 
 The probability of being the best agrees with the intervals of paired differences: each difference
 of the first method to another has Student's t about its mean as posterior (a flat prior), with the
@@ -91,7 +92,52 @@ class Interval:
         return f"{points(self.mean)} mAP (95% interval {ends})"
 
 
-def interval(values: Draws, *, level: float = 0.95, choice: float = 0.0) -> Interval:
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """The scores of one method, or differences of two, with the error of the choice of settings.
+
+    Attributes
+    ----------
+    by_draw
+        A number for each draw.
+    tuned_error
+        Standard error of the choice of settings, which all draws share.
+    """
+
+    by_draw: Mapping[int, float]
+    tuned_error: float = 0.0
+
+    @property
+    def values(self) -> _Floats:
+        """(n,) the numbers."""
+        return np.array([*self.by_draw.values()], np.float64)
+
+    @property
+    def mean(self) -> Interval:
+        """The mean and its interval."""
+        return interval(self.values, tuned_error=self.tuned_error)
+
+    def gap(self, level: float = 0.95) -> Interval:
+        """The mean of paired differences with the interval that matches `p`."""
+        return paired_interval(self.values, level=level, tuned_error=self.tuned_error)
+
+    @property
+    def p(self) -> float | None:
+        """As `p_value`, of paired differences."""
+        return p_value(self.values, tuned_error=self.tuned_error)
+
+    def over(self, draws: Iterable[int]) -> Scores:
+        """The scores of these draws."""
+        kept = {*draws}
+        return replace(self, by_draw={d: one for d, one in self.by_draw.items() if d in kept})
+
+    def __sub__(self, other: Scores) -> Scores:
+        """Differences over the draws that both have. Settings are chosen one by one."""
+        gaps = {d: one - other.by_draw[d] for d, one in self.by_draw.items() if d in other.by_draw}
+        return Scores(gaps, math.hypot(self.tuned_error, other.tuned_error))
+
+
+def interval(values: Draws, *, level: float = 0.95, tuned_error: float = 0.0) -> Interval:
     """The mean and its confidence interval.
 
     Parameters
@@ -100,7 +146,7 @@ def interval(values: Draws, *, level: float = 0.95, choice: float = 0.0) -> Inte
         (n,) numbers, one for each draw.
     level
         Confidence level of the interval.
-    choice
+    tuned_error
         Standard error of the choice of settings, which all draws share.
 
     Returns
@@ -109,20 +155,22 @@ def interval(values: Draws, *, level: float = 0.95, choice: float = 0.0) -> Inte
         Mean, lower and upper end.
     """
     scores: _Floats = np.asarray(values, np.float64)
-    return _interval(scores, math.hypot(_error(scores), choice), level)
+    return _interval(scores, math.hypot(_error(scores), tuned_error), level)
 
 
-def p_value(differences: Draws, grain: float = math.inf, *, choice: float = 0.0) -> float | None:
+def p_value(
+    differences: Draws, grain: float = math.inf, *, tuned_error: float = 0.0
+) -> float | None:
     """Two-sided p of paired `differences` (n,) against a mean of 0; None for one draw.
 
-    choice: standard error of the choice of both settings, which all draws share.
+    tuned_error: standard error of the choice of both settings, which all draws share.
 
     If all differences are equal, half their value is used as their standard deviation, or `grain`,
     half their smallest step, if that is less: scores of few test images are coarse, and two or
     three equal differences are no proof.
     """
     rounded, error = _rounded(differences, grain)
-    n, error = len(rounded), _with_choice(rounded, error, choice)
+    n, error = len(rounded), _with_choice(rounded, error, tuned_error)
     if n < 2:
         return None
     if not error:  # all differences are 0
@@ -141,15 +189,33 @@ def p_value(differences: Draws, grain: float = math.inf, *, choice: float = 0.0)
     return float((np.count_nonzero(resampled >= start) + 1) / (_RESAMPLES + 1) * decay)
 
 
-def paired_interval(differences: Draws, *, level: float = 0.95, choice: float = 0.0) -> Interval:
+def p_over_choices(differences: NDArray[np.floating], grain: float = math.inf) -> float:
+    """Two-sided p of paired `differences` (S, n) in S samples of the choice of settings.
+
+    The probability of a mean below 0, by Student's t, is averaged over the samples. This is for
+    numbers that the choice does not move by a normal error, such as ranks, so that no standard
+    error can be added as in `p_value`. grain: as there.
+    """
+    n, mean = differences.shape[1], differences.mean(1)
+    error = differences.std(axis=1, ddof=1)
+    same = np.ptp(differences, axis=1) <= _ROUNDING
+    error[same] = np.minimum(np.abs(mean[same]) / 2, grain)
+    t = np.divide(mean * math.sqrt(n), error, out=np.zeros_like(mean), where=error > 0)
+    below = float(special.stdtr(n - 1, -t).mean())
+    return 2 * min(below, 1 - below)
+
+
+def paired_interval(
+    differences: Draws, *, level: float = 0.95, tuned_error: float = 0.0
+) -> Interval:
     """The mean of paired `differences` (n,), with the interval that matches `p_value`."""
     values, error = _rounded(differences)
-    return _interval(values, _with_choice(values, error, choice), level)
+    return _interval(values, _with_choice(values, error, tuned_error), level)
 
 
-def _with_choice(differences: _Floats, error: float, choice: float) -> float:
+def _with_choice(differences: _Floats, error: float, tuned_error: float) -> float:
     """The standard error with that of the choice. Equal scores in every draw share their choice."""
-    return math.hypot(error, choice) if differences.any() else error
+    return math.hypot(error, tuned_error) if differences.any() else error
 
 
 def holm(ps: Sequence[float]) -> list[float]:
@@ -168,7 +234,7 @@ def holm(ps: Sequence[float]) -> list[float]:
     return [float(p) for p in adjusted]
 
 
-def choice_error(scores: _Floats) -> float:
+def error_of_choice(scores: _Floats) -> float:
     """Standard deviation of the mean score of the setting that is chosen as the best of several.
 
     Other draws might choose another setting, with another mean score. Means are drawn anew 4,000
@@ -324,35 +390,28 @@ class Best:
         return min([sum(by_group.values()), *above])
 
 
-def best_of(
-    scores: Mapping[Any, Mapping[int, float]],
-    *,
-    smallest: float = 0.0,
-    choices: Mapping[Any, float] | None = None,
-) -> Best:
+def best_of(scores: Mapping[Any, Scores], *, smallest: float = 0.0) -> Best:
     """The probability of being the best, for methods compared draw by draw.
 
     Parameters
     ----------
     scores
-        Scores in [0, 1] by method and draw; only draws that all methods have are compared.
+        Scores in [0, 1] by method; only draws that all methods have are compared.
     smallest
         Smallest relevant difference: methods that are closer in every draw count as equal.
-    choices
-        Standard error of the choice of settings, by method; none by default.
 
     Returns
     -------
     Best
     """
-    names, errors = list(scores), choices or {}
+    names = list(scores)
     # Means over different draws would compare luck as well as methods.
-    draws = sorted(set.intersection(*(set(by_draw) for by_draw in scores.values())))
+    draws = sorted(set.intersection(*(set(one.by_draw) for one in scores.values())))
     if not draws:
-        means = {name: float(np.mean(list(by_draw.values()))) for name, by_draw in scores.items()}
+        means = {name: one.values.mean() for name, one in scores.items()}
         order = sorted(names, key=lambda name: -means[name])
         return Best(tuple(order), {}, tuple(order[1:]), 0)
-    Y = np.array([[scores[name][draw] for name in names] for draw in draws])
+    Y = np.array([[scores[name].by_draw[draw] for name in names] for draw in draws])
     order = [names[column] for column in np.argsort(-Y.mean(0), kind="stable")]
     # Methods with equal scores in all draws, such as two that ignore a setting, would each win half
     # the samples, and neither would ever be probably best: they count as one.
@@ -367,12 +426,8 @@ def best_of(
     others = [name for name in order if group[name] != first]
     if len(draws) < 2:
         return Best(tuple(order), {}, tuple(others), len(draws), group)
-    by = {
-        name: difference(
-            scores[order[0]], scores[name], (errors.get(order[0], 0.0), errors.get(name, 0.0))
-        )
-        for name in others
-    }
+    gaps = {name: scores[order[0]] - scores[name] for name in others}
+    by = {name: one.gap() for name, one in gaps.items()}
     above = {name: float(special.stdtr(one.draws - 1, _t(one))) for name, one in by.items()}
     wins = _wins(columns.shape[1], first, {group[name]: by[name] for name in reversed(others)})
     wins[first] = min([wins[first], *above.values()])  # they differ by the error of sampling
@@ -386,20 +441,8 @@ def best_of(
     rivals = tuple(name for name in order if group[name] in level - {first})
     extra_draws = None
     if rivals:
-        choice = math.hypot(errors.get(order[0], 0.0), errors.get(others[0], 0.0))
-        extra_draws = _extra_draws(by[others[0]], choice)
+        extra_draws = _extra_draws(by[others[0]], gaps[others[0]].tuned_error)
     return Best(tuple(order), probability, rivals, len(draws), group, extra_draws, above)
-
-
-def difference(
-    first: Mapping[int, float], other: Mapping[int, float], choices: tuple[float, float]
-) -> Interval:
-    """The paired difference over the draws that both have, as it is printed.
-
-    choices: standard errors of the choice of settings of both. They are chosen one by one.
-    """
-    gaps = [first[draw] - other[draw] for draw in first if draw in other]
-    return paired_interval(gaps, choice=math.hypot(*choices))
 
 
 def _error_of(by: Interval) -> float:
@@ -428,13 +471,13 @@ def _wins(groups: int, first: int, by: Mapping[int, Interval]) -> _Floats:
     return np.bincount(ahead.argmin(1), minlength=groups) / _SAMPLES
 
 
-def _extra_draws(by: Interval, choice: float) -> float | None:
+def _extra_draws(by: Interval, tuned_error: float) -> float | None:
     """Until the difference is significant on one side, at this mean and spread.
 
-    choice: the part of the standard error that further draws do not reduce.
+    tuned_error: the part of the standard error that further draws do not reduce.
     """
     total = np.arange(by.draws, by.draws + _MOST_DRAWS)
-    of_draws = max(_error_of(by) ** 2 - choice**2, 0.0)
-    t = by.mean / np.sqrt(of_draws * by.draws / total + choice**2)
+    of_draws = max(_error_of(by) ** 2 - tuned_error**2, 0.0)
+    t = by.mean / np.sqrt(of_draws * by.draws / total + tuned_error**2)
     enough = np.flatnonzero(t >= special.stdtrit(total - 1, SURE))
     return float(enough[0]) or None if len(enough) else math.inf

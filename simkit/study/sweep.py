@@ -11,7 +11,7 @@ import numpy as np
 from simkit.results.cells import Budget
 from simkit.results.job_store import Result
 from simkit.results.runs import SWEEP
-from simkit.results.statistics import choice_error
+from simkit.results.statistics import error_of_choice
 from simkit.study.grid import Grid
 from simkit.study.jobs import (
     Choices,
@@ -103,7 +103,8 @@ def choose(
             continue
         best = best_of(successful, several)
         of_pair = by_draw[labels, spec]
-        error = choice_error(np.array([list(of_pair[one.values].values()) for one in successful]))
+        scores = [list(of_pair[one.values].values()) for one in successful]
+        error = error_of_choice(np.array(scores))
         chosen[choice_of(labels), spec] = dataclasses.replace(
             best, error=error, runs=len(several), edge=at_edge(best, several)
         )

@@ -5,6 +5,7 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from simkit.errors import BadInput
 from simkit.papers.analysis.amounts import (
@@ -47,6 +48,30 @@ def test_a_sweep_ascends_and_marks_the_default() -> None:
     assert close["gap_high"] - close["gap_low"] < close["high"] - close["low"]
     without = sweep(spelled({"ll-r(delta=0.3)": 0.5, "ll-r(delta=0.1)": 0.4}), "delta")
     assert without["gap"].isna().all()  # the default was not run
+
+
+def test_every_interval_has_the_error_of_the_choice_of_settings() -> None:
+    scores, luck = {"an": 0.5, "ll-r": 0.45, "ll-r(delta=0.3)": 0.4}, np.array([0.0, 0.01, -0.01])
+    fields = {"scheme_spec": "rpa", "budget": 9.0, "tuned_error": 0.03}
+    counts = {"present": 5, "absent": 5, "unknown": 10}
+    rows = [
+        row(scheme="rpa", method=name, draw=d, map=score + luck[d - place], **fields, **counts)
+        for place, (name, score) in enumerate(scores.items()) for d in range(3)
+    ]  # fmt: skip
+    whole = {"scheme": "full-subset", "method": "an", "reference": True, **counts}
+    table = runs.to_table([*rows, *(row(draw=d, map=0.7, **whole) for d in range(3))])
+    t = stats.t.ppf(0.975, 2)
+    of_mean = t * np.hypot(np.std(luck, ddof=1) / 3**0.5, 0.03)
+    for found in (
+        modes(table), sweep(table, "delta"), shares(table), images_or_labels(table),
+    ):  # fmt: skip
+        np.testing.assert_allclose((found["high"] - found["mean"])[:2], of_mean)
+    of_gap = t * np.hypot(np.std(luck - np.roll(luck, 1), ddof=1) / 3**0.5, 0.03 * 2**0.5)
+    for found in (sweep(table, "delta"), shares(table, base="ll-r")):
+        by = found.dropna(subset="gap")
+        assert len(by) and np.allclose(by["gap_high"] - by["gap"], of_gap)
+    by = mode_gaps(table, "an", "ll-r").iloc[0]
+    assert by["high"] - by["mean"] == pytest.approx(of_gap)
 
 
 def test_a_value_that_is_spelled_twice_counts_once() -> None:

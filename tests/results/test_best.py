@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simkit.results.statistics import best_of, paired_interval
+from simkit.results.statistics import Scores, best_of
 
 
 def named(Y):
     """Scores (n, m) by name and draw."""
-    return {f"m{m}": dict(enumerate(Y[:, m].tolist())) for m in range(Y.shape[1])}
+    return {f"m{m}": Scores(dict(enumerate(Y[:, m].tolist()))) for m in range(Y.shape[1])}
 
 
 def world(rng, *, draws, effects, noise=0.01):
@@ -56,8 +56,8 @@ def test_no_probability_contradicts_the_interval_of_a_difference(draws):
         effects, noise = rng.normal(0, 0.02, 4), 0.01 * np.exp(rng.uniform(-1, 1, 4))
         scores = world(rng, draws=draws, effects=effects, noise=noise)
         best = best_of(scores)
-        first, *others = ([*scores[name].values()] for name in best.order)
-        by = [paired_interval(np.subtract(first, other)) for other in others]
+        first, *others = (scores[name] for name in best.order)
+        by = [(first - other).gap() for other in others]
         for place, one in enumerate(by):
             with_others = {*best.order} - {best.order[1 + place]}
             assert (one.low <= 0) == (best.above[best.order[1 + place]] <= 0.975)
@@ -90,14 +90,14 @@ def test_equal_scores_are_one_method_with_several_names():
     assert twice.probability["twin"] == twice.probability["m0"] == best.probability["m0"]
     assert twice.of(["twin", "m0"]) == twice.probability["m0"]
     assert twice.of(twice.order) == pytest.approx(1)
-    same = best_of({name: {0: 0.5, 1: 0.6} for name in "abc"})
+    same = best_of(dict.fromkeys("abc", Scores({0: 0.5, 1: 0.6})))
     assert same.ties == ("b", "c") and same.rivals == ()
 
 
 def test_less_than_two_draws_in_common_have_no_probability():
-    few = best_of({"a": {0: 0.4}, "b": {0: 0.9}})
+    few = best_of({"a": Scores({0: 0.4}), "b": Scores({0: 0.9})})
     assert (few.order, few.probability, few.draws, few.sure) == (("b", "a"), {}, 1, False)
-    apart = best_of({"a": {0: 0.4, 1: 0.5}, "b": {2: 0.5}})
+    apart = best_of({"a": Scores({0: 0.4, 1: 0.5}), "b": Scores({2: 0.5})})
     assert (apart.first, apart.probability, apart.draws) == ("b", {}, 0)
 
 
@@ -137,7 +137,7 @@ def of_means(means, *, draws=4, noise=0.01):
 def test_two_methods_have_the_probability_of_students_t(draws):
     for gap in (0.002, 0.01, 0.02):
         scores = of_means([0.5, 0.5 - gap], draws=draws)
-        first, second = ([*by_draw.values()] for by_draw in scores.values())
+        first, second = (one.values for one in scores.values())
         known = 1 - stats.ttest_rel(first, second).pvalue / 2
         best = best_of(scores)
         assert best.above["m1"] == pytest.approx(known)
@@ -148,9 +148,9 @@ def test_two_methods_have_the_probability_of_students_t(draws):
 def test_methods_are_compared_at_once_with_a_common_first():
     # Differences with the correlation 1/2, each with its own standard error, by a plain loop.
     rng = np.random.default_rng(9)
-    scores = {f"m{m}": dict(enumerate(0.5 - 0.01 * m + rng.normal(0, 0.01, 5))) for m in range(4)}
+    scores = named(0.5 - 0.01 * np.arange(4) + rng.normal(0, 0.01, (4, 5)).T)
     best, wins, total = best_of(scores), dict.fromkeys(scores, 0), 20_000
-    values = {name: np.array([*by_draw.values()]) for name, by_draw in scores.items()}
+    values = {name: one.values for name, one in scores.items()}
     for _ in range(total):
         shared, ahead = rng.normal(), {best.first: 0.0}
         for other in best.order[1:]:
@@ -167,7 +167,7 @@ def test_the_draws_that_would_tell_grow_as_the_gap_falls():
     for gap in (0.008, 0.005, 0.002, 0.0005):
         scores = of_means([0.5, 0.5 - gap])
         best = best_of(scores)
-        first, second = (np.array([*by_draw.values()]) for by_draw in scores.values())
+        first, second = (one.values for one in scores.values())
         spread = (first - second).std(ddof=1)
         total = 4 + best.extra_draws
         for n, enough in ((total, True), (total - 1, False)):

@@ -105,7 +105,7 @@ def test_the_scores_of_an_image_text_model_are_a_cell_without_labels():
         Budget(0.0),
     )
     assert (found.score.mean, found.score.draws, found.score.low) == (0.25, 1, None)
-    assert (found.dollars, found.hours, found.images, found.by_draw) == (0.0, 0.0, 0.0, {})
+    assert (found.dollars, found.hours, found.images, found.by_draw) == (0.0, 0.0, 0.0, {0: 0.25})
     assert zero_shot(runs.to_table(rows)) is None
     assert zero_shot(runs.to_table(rows, {"zero_shot": 0.25}), metric="mf1") is None
 

@@ -20,6 +20,7 @@ from simkit.results import runs
 from simkit.results.comparisons import ablation, courses, ranks, variance
 from simkit.results.result_tables import failures, leaves
 from simkit.results.runs import COLUMNS
+from simkit.results.statistics import error_of_choice
 from simkit.study.sources import StudySource, open_source
 from tests.results import planted, planted_classes
 
@@ -147,6 +148,25 @@ def test_the_paired_test_is_of_the_mean_ranks_and_not_of_map() -> None:
     assert found.alike == (("a", "c"), ("b", "c"))
 
 
+def test_ranks_hold_their_level_where_settings_were_chosen() -> None:
+    # The best of five settings, by its mean over two draws, is ranked in five others.
+    rng, wrong, found = np.random.default_rng(0), np.zeros(2), 0
+    true = -0.05 * (np.linspace(-1, 1, 5) - 0.13) ** 2
+    for _ in range(25):
+        rows = []
+        for scheme, method in np.ndindex(2, 5):
+            tried = true[:, None] + 0.012 * rng.standard_normal((5, 2))
+            # The last is six points ahead, all others are equal but for their choice.
+            mean = 0.6 + true[tried.mean(1).argmax()] + 0.06 * (method == 4)
+            scores = {f"m{method}": mean + rng.normal(0, 0.002, 5)}
+            rows += scored(scores, [f"s{scheme}"], tuned_error=error_of_choice(tried))
+        for place, fields in enumerate(({"tuned_error": None}, {})):
+            groups = ranks(runs.to_table([one | fields for one in rows])).alike
+            wrong[place] += {"m0", "m1", "m2", "m3"} not in map(set, groups)
+        found += not any("m4" in group for group in groups)
+    assert wrong[0] >= 8 and wrong[1] <= 2 and found >= 24
+
+
 def test_the_critical_difference_is_the_published_one() -> None:
     # Demsar 2006, table 5 (a): q = 2.343 for three methods; 2.343 sqrt(3 * 4 / (6 * 10)) = 1.0478
     schemes = {f"s{i}": {"a": [0.5], "b": [0.4], "c": [0.3 + 0.3 * (i % 2)]} for i in range(10)}
@@ -217,7 +237,10 @@ def test_a_course_is_a_mean_with_an_interval_at_each_epoch() -> None:
     # t(0.975, 2) * 0.01 / sqrt(3)
     assert found.points[1].half == pytest.approx(4.3027 * 0.01 / 3**0.5, rel=1e-4)
     assert found.chosen == {3: 3}
-    losses = course("losses")
+    tuned = course(tuned_error=0.03)
+    assert tuned.points[1].half == pytest.approx(4.3027 * np.hypot(0.01 / 3**0.5, 0.03), rel=1e-4)
+    losses = course("losses", tuned_error=0.03)
+    assert losses.points[1].half == course("losses").points[1].half
     assert losses.of == "train" and [p.mean for p in losses.points] == [1.0, 0.5, 0.25]
 
 

@@ -7,8 +7,9 @@ from scipy import stats
 
 from simkit.results.statistics import (
     SURE,
+    Scores,
     best_of,
-    choice_error,
+    error_of_choice,
     holm,
     interval,
     p_value,
@@ -152,9 +153,9 @@ def test_intervals_hold_the_mean_over_choices_of_settings(noise, curve):
     tried = true[:, None] + noise * rng.standard_normal((repetitions, 5, 2))
     tried += rng.standard_normal((repetitions, 1, 2))  # the luck of a draw, which settings share
     chosen = true[tried.mean(2).argmax(1)]
-    errors = [choice_error(scores) for scores in tried]
+    errors = [error_of_choice(scores) for scores in tried]
     scored = chosen[:, None] + 0.5 * rng.standard_normal((repetitions, 10))
-    ends = [interval(one, choice=error) for one, error in zip(scored, errors, strict=True)]
+    ends = [interval(one, tuned_error=error) for one, error in zip(scored, errors, strict=True)]
     held = np.mean([one.low <= chosen.mean() <= one.high for one in ends])
     without = [interval(one) for one in scored]
     alone = np.mean([one.low <= chosen.mean() <= one.high for one in without])
@@ -170,20 +171,25 @@ def test_intervals_hold_the_mean_over_choices_of_settings(noise, curve):
 def test_the_choice_of_settings_counts_in_differences_tests_and_the_best():
     scores = {"an": dict(enumerate([0.50, 0.52, 0.51])), "em": dict(enumerate([0.53, 0.55, 0.55]))}
     gaps = [0.03, 0.03, 0.04]
-    sure, unsure = (best_of(scores, choices={"an": error, "em": error}) for error in (0, 0.02))
+    sure, unsure = (
+        best_of({name: Scores(one, error) for name, one in scores.items()}) for error in (0, 0.02)
+    )
     assert sure.probability["em"] > SURE > unsure.probability["em"] > 0.5
     both = math.hypot(0.02, 0.02)
-    by = paired_interval(gaps, choice=both)
+    by = paired_interval(gaps, tuned_error=both)
     error = math.hypot(np.std(gaps, ddof=1) / math.sqrt(3), both)
     assert by.half == pytest.approx(4.302653 * error) and by.low < 0
-    assert p_value(gaps) < 0.05 < p_value(gaps, choice=both)
+    assert p_value(gaps) < 0.05 < p_value(gaps, tuned_error=both)
     # More draws do not reduce the error of the choice; equal scores share their choice.
     apart = {
         "an": dict(enumerate([0.30, 0.301, 0.299])),
         "em": dict(enumerate([0.29, 0.291, 0.288])),
     }
-    assert best_of(apart, choices={"an": 0.01, "em": 0.01}).extra_draws == math.inf
-    assert 0 < best_of(apart, choices={"an": 0.003, "em": 0.003}).extra_draws < 100
-    assert paired_interval([0.0, 0.0, 0.0], choice=0.02).half == 0
-    assert p_value([0.0, 0.0], choice=0.02) == 1
-    assert choice_error(np.array([[0.5, 0.6]])) == choice_error(np.array([[0.5], [0.6]])) == 0
+    far, near = (
+        best_of({name: Scores(one, error) for name, one in apart.items()})
+        for error in (0.01, 0.003)
+    )
+    assert far.extra_draws == math.inf and 0 < near.extra_draws < 100
+    assert paired_interval([0.0, 0.0, 0.0], tuned_error=0.02).half == 0
+    assert p_value([0.0, 0.0], tuned_error=0.02) == 1
+    assert error_of_choice(np.array([[0.5, 0.6]])) == error_of_choice(np.array([[0.5], [0.6]])) == 0

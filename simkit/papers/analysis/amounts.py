@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,11 @@ from simkit.errors import BadInput, unknown
 from simkit.learn.method import layers
 from simkit.learn.methods import make as make_method
 from simkit.results import selection
-from simkit.results.cells import RUN, Budget, one_result
+from simkit.results.cells import RUN, Budget, one_result, scores_of
 from simkit.results.comparisons import gap_columns, mean_columns
 from simkit.results.result_tables import class_names, opened, passed_on
 from simkit.results.selection import METRICS, Methods, Table
+from simkit.results.statistics import Scores
 
 _MAKE = {"method": make_method, "scheme": schemes.make}
 _COUNTS = ("present", "absent", "unknown")
@@ -66,7 +67,7 @@ def sweep(
     """
     table = selection.read_runs(runs, RUN, metric=metric)
     limit, bought = selection.within(table, Budget(budget, hours))
-    scores = selection.scores_by_draw(bought, metric)
+    scores = selection.scores_by_pair(bought, metric)
     for kind in ("method", "scheme"):
         points = _points(scores, setting, kind, limit)
         if len(points):
@@ -80,22 +81,24 @@ def sweep(
         ordered = line if line["number"].isna().any() else line.sort_values("number")
         for point in ordered.to_dict("records"):
             column = point.pop("column")
-            values = scores[column]
-            gaps = values - scores[usual] if usual not in (None, column) else values[:0]
-            row = point | {"setting": setting, "missing": draws[column[0]] - values.count()}
-            rows.append(row | mean_columns(values) | gap_columns(gaps))
+            one = scores[column]
+            gaps = Scores({}) if usual in (None, column) else one - scores[usual]
+            row = point | {"setting": setting, "missing": draws[column[0]] - len(one.by_draw)}
+            rows.append(row | mean_columns(one) | gap_columns(gaps))
     result = pd.DataFrame(rows)
     result.attrs = passed_on(table)
     return result
 
 
-def _points(scores: pd.DataFrame, setting: str, kind: str, limit: Budget) -> pd.DataFrame:
-    """Columns of `scores` by their value of a setting, if there are several distinct values.
+def _points(
+    pairs: Iterable[tuple[str, str]], setting: str, kind: str, limit: Budget
+) -> pd.DataFrame:
+    """Schemes and methods by their value of a setting, if there are several distinct values.
 
     Raises BadInput for an amount, which the budget determines.
     """
     rows = []
-    for scheme, method in scores:
+    for scheme, method in pairs:
         parts = _made(kind, method if kind == "method" else scheme)
         owner = next((one for one in parts if setting in _defaults(one)), None)
         if owner is None:
@@ -103,11 +106,11 @@ def _points(scores: pd.DataFrame, setting: str, kind: str, limit: Budget) -> pd.
         if limit and kind == "scheme" and owner.amount == setting:
             raise BadInput(f"sweep: the budget decides {setting!r} of {owner.name}; sweep another")
         value = getattr(owner, setting)
-        number = isinstance(value, int | float) and not isinstance(value, bool)
+        numeric = isinstance(value, int | float) and not isinstance(value, bool)
         row = {"scheme": scheme, "method": method, kind: _short(parts, owner, setting)}
         row["value"] = _digits(value) if isinstance(value, float) else str(value).lower()
-        row |= {"number": float(value) if number else np.nan, "column": (scheme, method)}
-        rows.append(row | {"default": value == _defaults(owner)[setting]})
+        place = {"number": float(value) if numeric else np.nan, "column": (scheme, method)}
+        rows.append(row | place | {"default": value == _defaults(owner)[setting]})
     names = ["scheme", "method", "value", "number", "default", "column"]
     points = pd.DataFrame(rows, columns=names).drop_duplicates(names[:3])
     return points[points.duplicated(names[:2], keep=False)]
@@ -155,25 +158,37 @@ def shares(runs: Table, *, base: str = "", metric: str = "map") -> pd.DataFrame:
     every = scored[scored["reference"]].drop_duplicates("draw")[["positives", "labels"]].mean()
     if not every["positives"] > 0:
         raise BadInput("shares: no reference with present labels; compare with reference = true")
-    place = ["reference", "scheme", "budget", "budget_hours"]
-    scored = one_result(scored, metric, by=["method", *place])
-    of_base = scored[scored["method"] == base][[*place, "draw", metric]]
-    scored = scored.sort_values("reference", kind="stable")
-    scored = scored.merge(of_base, "left", [*place, "draw"], suffixes=("", "_base"))
-    scored.loc[scored["method"] == base, f"{metric}_base"] = np.nan  # no gap to itself
+    keys = ["method", "reference", "scheme", "budget", "budget_hours"]
+    scored = one_result(scored, metric, by=keys).sort_values("reference", kind="stable")
+    groups = [
+        (method, reference, scheme, _bought(scheme, *spent), scores_of(cell, metric), cell)
+        for (method, reference, scheme, *spent), cell in scored.groupby(
+            keys, sort=False, dropna=False
+        )
+    ]
+    of_base = {
+        (reference, bought): scores
+        for method, reference, _, bought, scores, _ in groups if method == base
+    }  # fmt: skip
     rows = []
-    groups = scored.groupby(["method", *place], sort=False, dropna=False)
-    for (method, reference, scheme, dollars, hours), cell in groups:
-        spent = [(dollars, "dollars"), (hours, "hours")]
-        budget = [f", {_digits(value, ',')} {unit}" for value, unit in spent if value == value]
+    for method, reference, scheme, bought, scores, cell in groups:
+        gaps = Scores({})
+        if method != base and (reference, bought) in of_base:
+            gaps = scores - of_base[reference, bought]
         parts = _made("scheme", scheme)  # unregistered schemes are unchanged
         without_amount = _short(parts, parts[0], parts[0].amount) if parts else scheme
         row = {"scheme": "" if reference else without_amount, "method": method}
-        row |= {"reference": reference, "bought": "".join([scheme, *budget])}
+        row |= {"reference": reference, "bought": bought}
         row |= (cell[["positives", "labels"]].mean() / every).to_dict()
-        row |= mean_columns(cell[metric]) | {"base": base if base and not reference else None}
-        rows.append(row | gap_columns(cell[metric] - cell[f"{metric}_base"]))
+        row |= mean_columns(scores) | {"base": base if base and not reference else None}
+        rows.append(row | gap_columns(gaps))
     return _in_order(pd.DataFrame(rows), "labels")
+
+
+def _bought(scheme: str, dollars: float, hours: float) -> str:
+    spent = [(dollars, "dollars"), (hours, "hours")]
+    return scheme + "".join(f", {_digits(value, ',')} {unit}" for value, unit in spent
+                            if value == value)  # fmt: skip
 
 
 def images_or_labels(
@@ -229,7 +244,7 @@ def images_or_labels(
     keys, rows = ["scheme", "method", "complete", "place"], []
     for key, cell in one_result(counted, metric, by=keys).groupby(keys, sort=False):
         row = {"images": round(cell["images"].mean()), "labels": cell["labels"].mean()}
-        rows.append(dict(zip(keys, key, strict=True)) | row | mean_columns(cell[metric]))
+        rows.append(dict(zip(keys, key, strict=True)) | row | mean_columns(scores_of(cell, metric)))
     cells = _in_order(pd.DataFrame(rows).drop(columns="place"), "images")
     ladder = cells[cells["complete"] & (cells["images"] > 0)]
     # The best method on complete labels counts, and scores are made monotone in images.
@@ -284,9 +299,9 @@ def modes(
     """
     limit = Budget(budget, hours)
     rows = [
-        where | {"method": name} | mean_columns(scores[name], scores=False)
+        where | {"method": name} | mean_columns(one, bounded=False)
         for where, scores in _by_scheme(runs, measures, methods, limit)
-        for name in scores
+        for name, one in scores.items()
     ]
     return pd.DataFrame(rows)
 
@@ -327,10 +342,9 @@ def mode_gaps(
     rows = []
     pair, limit = [first, second], Budget(budget, hours)
     for where, scores in _by_scheme(runs, measures, pair, limit):
-        both = scores.reindex(columns=pair).dropna()
-        if len(both):
-            row = where | {"first": first, "second": second, "draws": len(both)}
-            gaps = both[first] - both[second]
+        one, other = (scores.get(name, Scores({})) for name in pair)
+        if (gaps := one - other).by_draw:
+            row = where | {"first": first, "second": second, "draws": len(gaps.by_draw)}
             rows.append(row | gap_columns(gaps, names=("mean", "low", "high")))
     if not rows:
         raise BadInput(f"mode gaps: {first} and {second} share no draw; compare both in one grid")
@@ -371,8 +385,8 @@ def with_class_ap(runs: Table, classes: Sequence[str] | str) -> pd.DataFrame:
 
 def _by_scheme(
     runs: Table, measures: Sequence[str], methods: Methods, limit: Budget
-) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """Description of each measure and scheme, and its scores (draws, methods)."""
+) -> Iterator[tuple[dict[str, Any], dict[str, Scores]]]:
+    """Description of each measure and scheme, and its scores by method."""
     for measure in [measures] if isinstance(measures, str) else measures:
         table = runs if measure in METRICS else with_class_ap(runs, [measure])
         table = selection.read_runs(table, (*RUN, "scheme_spec", *_COUNTS), metric=measure)
@@ -380,8 +394,8 @@ def _by_scheme(
             selection.check_one_budget(table)
         chosen, bought = selection.within(table, limit)
         shown = selection.some_methods(bought, wanted=methods, most=len(bought), metric=measure)
-        scores = selection.scores_by_draw(bought, measure)
-        for scheme in scores.columns.unique("scheme"):
+        scores = selection.scores_by_pair(bought, measure)
+        for scheme in dict.fromkeys(scheme for scheme, _ in scores):
             counted = bought[bought["scheme"] == scheme].dropna(subset=[*_COUNTS])
             part = next(iter(_made("scheme", scheme)), None)
             setting = None if part is None else part.amount
@@ -396,8 +410,8 @@ def _by_scheme(
                 "known": (1 - counted["unknown"] / labels).mean(),
                 "measure": measure,
             }
-            of_scheme = scores[scheme]
-            yield where, of_scheme[[name for name in shown if name in of_scheme]]
+            of_methods = {name: scores.get((scheme, name)) for name in shown}
+            yield where, {name: one for name, one in of_methods.items() if one is not None}
 
 
 def _in_order(table: pd.DataFrame, by: str) -> pd.DataFrame:

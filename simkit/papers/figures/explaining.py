@@ -14,6 +14,7 @@ from simkit.registry import setting
 from simkit.results.comparisons import mean_columns
 from simkit.results.figures import marks, style
 from simkit.results.figures.base import Facets, Figure, Panels, Pictures, register, single, split
+from simkit.results.statistics import Scores
 
 _MAPS = {"map": list[list[float]], "boxes": list[list[float]]}
 
@@ -163,7 +164,9 @@ class HeatLocated(Figure):
 def _means(table: pd.DataFrame, by: list[str], column: str) -> pd.DataFrame:
     """Draws, mean and 95 % interval, in points, for each value of the columns `by`."""
     groups = table.groupby(by, sort=False)[column]
-    means = groups.apply(lambda each: pd.Series(mean_columns(100 * each, scores=False)))
+    means = groups.apply(lambda each: pd.Series(mean_columns(
+        Scores(dict(enumerate(100 * each.dropna()))), bounded=False
+    )))  # fmt: skip
     return means.unstack().reset_index()
 
 
