@@ -467,15 +467,20 @@ class Curves:
         rng = self._rng("bought", str(received.option), received.method)
         chosen = rng.choice(SAMPLES, SAMPLES, p=weights / weights.sum())
         self.kept = self.kept[np.sort(chosen)]
-        # Few samples are kept, some many times: luck is dealt anew, as quantiles of the normal
-        # distribution, so that its mean over them is 0 and ranges are those of measured noise.
-        kept, times = np.unique(self.kept, return_counts=True)
-        dealt = rng.permutation(len(kept))
-        below = np.cumsum(times[dealt]) - times[dealt] / 2
-        self._luck[kept[dealt]] = ndtri(below / SAMPLES)
+        self._luck = self._dealt(rng)
         self.trained = received.option, received.method
         self.base = self._received(received)[:, 0]
         self.surprise = _logit(received.score) - _logit(self.base)[:, None]
+
+    def _dealt(self, rng: np.random.Generator) -> Array:
+        """(R,) normal noise of the samples `kept`. Few may be kept, some many times: it is dealt as
+        quantiles, so that its mean over them is 0 and ranges are those of measured noise."""
+        kept, times = np.unique(self.kept, return_counts=True)
+        dealt = rng.permutation(len(kept))
+        below = np.cumsum(times[dealt]) - times[dealt] / 2
+        noise = np.zeros(SAMPLES)
+        noise[kept[dealt]] = ndtri(below / SAMPLES)
+        return noise
 
     def _error(self, received: Received) -> float:
         """Standard error of the measured mAP of the labels so far, besides that of the images."""
@@ -638,7 +643,8 @@ class Curves:
 
     def as_scored(self, pair: Pair, value: Array, *, spread: float | None = None) -> Array:
         """(R, M) mAP of a single purchase, with the noise of its draw, its images and a small test
-        set; within a sample the noise is the same for all purchases.
+        set; within a sample the noise is the same for all purchases. That of the choice of settings
+        is the same for all purchases of a pair, and for pairs with equal scores.
 
         spread: standard deviation of a measured mAP besides that of the test set. Default: the mAP
         is predicted, with `deviation` between draws, and its ranges are widened.
@@ -648,15 +654,31 @@ class Curves:
             value = self._widened(self._with_luck(value, self.deviation(pair)), self.kept)
         else:
             value = self._with_luck(value, spread)
+        if error := self.evidence.tuned_errors.get(pair):
+            value = self._with_choice(pair, value, error)
         return self._with_luck(value, 0.0, self.evidence.test.spread)
 
-    def _with_luck(self, value: Array, spread: float, of_angle: Any = 0.0) -> Array:
+    def _with_choice(self, pair: Pair, value: Array, error: float) -> Array:
+        """(R, M) mAP with the standard error of the choice of settings, and the same medians."""
+        sizes = [size.scores for size in self.evidence.cells.get(pair, ())]
+        scores = str((sizes or [self.evidence.complete_labels(*pair)])[-1].tolist())
+        luck = self._dealt(self._rng("settings", str(pair[0]), scores))
+        moved = self._with_luck(value, error, luck=luck)
+        middle, now = (np.median(one[self.kept], axis=0) for one in (value, moved))
+        return np.asarray(np.clip(moved + middle - now, 0.0, 1.0))
+
+    def _with_luck(
+        self, value: Array, spread: float, of_angle: Any = 0.0, *, luck: Array | None = None
+    ) -> Array:
         """(R, M) mAP with this standard deviation of mAP, and of arcsin(sqrt(mAP)), on which the
-        noise of a test set does not depend on mAP."""
+        noise of a test set does not depend on mAP.
+
+        luck: (R,) standard normal; by default that of the draw.
+        """
         angle = np.arcsin(np.sqrt(np.clip(value, 0, 1)))
         if spread:
             of_angle = spread / np.maximum(np.sin(2 * angle), 0.1) + of_angle  # by the slope of mAP
-        angle = angle + of_angle * self._luck[:, None]
+        angle = angle + of_angle * (self._luck if luck is None else luck)[:, None]
         return np.asarray(np.sin(np.clip(angle, 0, np.pi / 2)) ** 2)
 
     def _widened(self, value: Any, kept: Any = slice(None)) -> Array:

@@ -62,7 +62,7 @@ _COLUMNS: dict[str, Any] = {
     **dict.fromkeys(("labels_id", "truth_id", "test_id"), str),
     **dict.fromkeys(("images", "draw", "epochs"), int), "reference": bool, "seed": int | None,
     **dict.fromkeys(("budget", "budget_hours"), float | None), "map": float, "lr": float,
-    "tuned": str | None,
+    "tuned": str | None, "tuned_error": float | None,
     **dict.fromkeys(_SIDES, list[int]), "ap": list[float | None],
 }  # fmt: skip
 _made = lru_cache(maxsize=1024)(schemes.make)
@@ -301,6 +301,9 @@ class Evidence:
         In a project, the number of questions by split and by the number of their answers.
     squares
         The folder of runs whose network saw the central squares of images; "" if there are none.
+    tuned_errors
+        Standard error of mAP by the choice of settings, by label option and method, where settings
+        were chosen.
     """
 
     folders: tuple[str, ...]
@@ -322,6 +325,7 @@ class Evidence:
     unscored: tuple[str, ...] = ()
     answers: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     squares: str = ""
+    tuned_errors: Mapping[Pair, float] = field(default_factory=dict)
 
     @staticmethod
     def of(*folders: Folder, errors: Errors | None = None) -> Evidence:
@@ -367,6 +371,8 @@ class Evidence:
             complete=complete, class_ap=class_ap, runs=len(rows),
             draws=len(rows[["seed", "draw"]].drop_duplicates()), grid=read[0].grid,
             missing=(share, sentence), methods=_facts(read), trained_as=trained_as,
+            tuned_errors=rows.groupby(["option", "method"], sort=False)["tuned_error"].max()
+            .dropna().to_dict(),
             levels=_levels(read, rows, test),
             answers={
                 str(split): rows.groupby("answers")["questions"].sum().to_dict()

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from scipy.special import expit, logit
 from scipy.stats import norm
@@ -34,6 +36,7 @@ from simkit.planning.choose import next_measurement as next_one
 from simkit.planning.costs import count, wrong_labels
 from simkit.planning.curves import NOISE, OTHER_IMAGES, CellCurve, Curves
 from simkit.planning.evidence import COMPLETE, Evidence, LabelOption, Pool, Received
+from simkit.results.statistics import error_of_choice
 from simkit.results.test_split import TestSplit
 from tests.planning import planted
 
@@ -195,6 +198,50 @@ def test_a_second_answer_is_worth_more_than_images_where_errors_outweigh_noise()
         assert alone.certainty(images, (0.0, 0.0)) == pytest.approx(
             100 * by_angle * 2 * np.sqrt(true * (1 - true)), rel=3e-3
         )
+
+
+# -- the choice of settings -----------------------------------------------------------------------
+
+
+def test_ranges_hold_the_mean_over_choices_of_settings(pilot):
+    """The best of five settings, by its mean over two draws, on the pilot's labels."""
+    rng, base = np.random.default_rng(0), curves_of(pilot)
+    true = -0.05 * (np.linspace(-1, 1, 5) - 0.13) ** 2
+    tried = true[:, None] + 0.03 * rng.standard_normal((120, 5, 2))
+    chosen, held = true[tried.mean(2).argmax(1)], np.zeros(2)
+    for trials, one in zip(tried, chosen, strict=True):
+        moved = {key: all_ + one - chosen.mean() for key, all_ in pilot.complete.items()}
+        model = np.median(base.floor) + rng.normal(0, base.deviation(base.trained))
+        for place, error in enumerate((0.0, error_of_choice(trials))):
+            errors = {base.trained: error}
+            made = Curves(replace(pilot, complete=moved, tuned_errors=errors), base.purchases)
+            low, high = np.quantile(made.floor, [0.05, 0.95])
+            held[place] += low <= model <= high
+    assert held[1] >= 0.85 * 120 and held[0] < 0.75 * 120
+
+
+def test_purchases_have_the_error_of_the_choice_of_the_comparison(tmp_path):
+    folder = planted.write(tmp_path / "pilot", planted.data(tmp_path / "data", IMAGES))
+    plain = Evidence.of(folder)
+    for name in ("table", "reference"):
+        table = pq.read_table(folder / f"{name}.parquet")
+        place, errors = table.column_names.index("tuned_error"), pa.array([0.03] * len(table))
+        pq.write_table(table.set_column(place, "tuned_error", errors), folder / f"{name}.parquet")
+    tuned = Evidence.of(folder)
+    assert {*tuned.cells} <= {*tuned.tuned_errors} and {*tuned.tuned_errors.values()} == {0.03}
+    (before, every), (after, others) = ((c := curves_of(e), candidates(c, Request(1500)))
+                                        for e in (plain, tuned))  # fmt: skip
+    added = np.array([b.map.var() - a.map.var() for a, b in zip(every, others, strict=True)])
+    np.testing.assert_allclose(np.sqrt(added[added > 0]).mean(), 0.03, rtol=0.05)
+    shift = [b.median - a.median for a, b in zip(every, others, strict=True)]
+    assert np.abs(shift).max() < 1e-9
+    assert after.floor.var() - before.floor.var() == pytest.approx(0.03**2, rel=0.1)
+    # Purchases of one pair share their settings, others do not: their differences are less sure.
+    alike, apart = (
+        next(one for one in others if (one.pair == others[0].pair) == same and one is not others[0])
+        for same in (True, False)
+    )
+    assert (others[0].map - alike.map).std() < 0.02 < 0.04 < (others[0].map - apart.map).std()
 
 
 # -- the spread of predictions --------------------------------------------------------------------
