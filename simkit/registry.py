@@ -206,7 +206,7 @@ def short(part: Any, *, without: str | None = None, complete: bool = False) -> s
         if field.name not in ("inner", without)
         and (complete or getattr(part, field.name) != field.default)
     }
-    inside = ", ".join(f"{key}={_plain(value)!r}" for key, value in settings.items())
+    inside = ", ".join(f"{key}={plain(value)!r}" for key, value in settings.items())
     text = f"{part.name}({inside})" if inside else str(part.name)
     inner = getattr(part, "inner", None)
     return text if inner is None else f"{short(inner, complete=complete)}+{text}"
@@ -305,7 +305,10 @@ _LISTS = (tuple, Sequence)  # origins of the types of lists
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A setting without types of numpy; a list becomes a tuple."""
+    if isinstance(value, list | tuple):
+        return tuple(map(plain, value))
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -334,7 +337,7 @@ def convert(value: Any, kind: Any, where: str, *, spelled: bool = True) -> Any:
     a tuple.
     where: the name in errors;  spelled: also convert text from a shell, such as "3" or "yes".
     """
-    value = _plain(value)
+    value = value if isinstance(value, list) else plain(value)  # errors show lists as given
     union = get_origin(kind) in (typing.Union, types.UnionType)
     kinds = get_args(kind) if union else (kind,)
     text = spelled and isinstance(value, str)

@@ -5,8 +5,7 @@ Functions reduce over the last two dimensions, images and classes; others are ru
 
 from __future__ import annotations
 
-import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
@@ -214,28 +213,3 @@ def _divided(values: Tensor, k: Tensor, among: Tensor | None) -> Tensor:
 @torch.library.register_fake("simkit::divided")
 def _shape(values: Tensor, k: Tensor, among: Tensor | None) -> Tensor:
     return values.new_empty(k.shape)
-
-
-def positive_means(maps: Tensor, beta: float = 0.0) -> Tensor:
-    """(..., b, L) means over (..., b, L, h, w) maps of max(m - beta, 0), in few passes over memory,
-    backwards too."""
-    return _PositiveMeans.apply(maps, beta)  # type: ignore[no-any-return, no-untyped-call]
-
-
-class _PositiveMeans(torch.autograd.Function):
-    """It keeps no map besides the given ones, and its gradient is one pass."""
-
-    @staticmethod
-    def forward(ctx: Any, maps: Tensor, beta: float) -> Tensor:
-        ctx.save_for_backward(maps)
-        ctx.beta = beta
-        return torch.relu(maps - beta if beta else maps).sum((-2, -1)) / math.prod(maps.shape[-2:])
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        (maps,) = ctx.saved_tensors
-        # In the order of the maps in memory, in which the pass is three times as fast.
-        of_each = torch.empty_like(maps[..., 0, 0])
-        torch.div(gradient, math.prod(maps.shape[-2:]), out=of_each)
-        of_each = of_each[..., None, None].expand_as(maps)
-        return torch.ops.aten.threshold_backward(of_each, maps, ctx.beta), None

@@ -17,6 +17,7 @@ from simkit.results.result_tables import frame, opened
 from simkit.results.statistics import SURE, Best, Interval, Scores, best_of
 
 FULL = "full"  # the method of references, trained on complete labels
+REFERENCE = "reference"  # stands for a scheme in the settings of references
 # The network of a project that names no other, by field of project.toml and of its grids.
 NETWORK = {"backbone": "mobilenet_v2", "weights": "imagenet"}
 SMALLEST = 0.0005  # a difference below 0.05 points prints as 0.0, and so counts as a tie

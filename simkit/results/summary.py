@@ -15,6 +15,7 @@ from simkit.annotate.evaluation_set import half_width
 from simkit.metrics.ap import LabelCounts, mean_ap
 from simkit.quantities import money, numbered
 from simkit.results.cells import (
+    REFERENCE,
     Budget,
     Cell,
     Row,
@@ -43,6 +44,7 @@ _NOTE = (
     "may overlap although one is the best. mAP is the mean AP over "
     "{classes} on the test split, in points."
 )
+_Values = dict[str, list[Any]]  # by setting
 _EQUAL = 0.95  # a scheme that spent a smaller share of the budget is not compared at equal cost
 _MOST_DRAWS = 100  # more are not stated for each scheme
 _BUY = (
@@ -99,9 +101,10 @@ def _unequal(table: pd.DataFrame, pairs: pd.DataFrame) -> str:
     if len(numbers) > 1:
         counts = [f"{n} for {listed(of, len(of))}" for n, of in sorted(numbers.items())]
         return f"; the search is unequal: {listed(counts, len(counts))}"
-    rates = {json.dumps(of.get("lr")) for of in map(_tried(table).get, pairs["method"]) if of}
     unequal = "; the search is unequal: methods were tried with different values of lr"
-    return unequal * (len(rates) > 1)
+    rates = [{json.dumps(of.get("lr")) for of in _tried(table).get(scheme, {}).values()}
+             for scheme in pairs["scheme"].unique()]  # fmt: skip
+    return unequal * any(len(of_scheme) > 1 for of_scheme in rates)
 
 
 def _moved(table: pd.DataFrame) -> str:
@@ -265,9 +268,10 @@ def _remarks(runs: Any) -> Iterator[str]:
         mends: dict[tuple[str, str], dict[str, int]] = {}
         for one in edges:
             mend = "widen these with [tuning.space]"
-            if beyond := _beyond(one, tried, untried.get(one["method"], {})):
+            values = _tried_for(one, tried)
+            if beyond := _beyond(one, values, untried.get(one["method"], {})):
                 mend = f"raise runs in [tuning], as {beyond} of the space was not tried"
-            of_value = mends.setdefault((_at_edge(one, tried), mend), {})
+            of_value = mends.setdefault((_at_edge(one, values), mend), {})
             of_value[f"{one['method']} under {one['scheme']}"] = 0
         for (value, mend), names in mends.items():
             of = f" ({value})" if value else ""
@@ -499,34 +503,39 @@ def choices(table: pd.DataFrame) -> list[dict[str, Any]]:
     return list(rows.drop_duplicates(keys)[columns].to_dict("records"))
 
 
-def _tried(table: pd.DataFrame) -> dict[str, dict[str, list[Any]]]:
-    """The values that a sweep tried, by method and setting; empty in tables of earlier versions."""
-    return dict(json.loads(table.attrs.get("tried", "{}")))
+def _tried(table: pd.DataFrame) -> dict[str, dict[str, _Values]]:
+    """The values that a sweep tried, by scheme (or "reference") and method; empty in tables of
+    earlier versions, some of which have them by method alone."""
+    tried = dict(json.loads(table.attrs.get("tried", "{}")))
+    by_method = any(isinstance(one, list) for of in tried.values() for one in of.values())
+    return {} if by_method else tried
 
 
-def _edges(
-    row: dict[str, Any], tried: dict[str, dict[str, list[Any]]]
-) -> Iterator[tuple[str, Any, str, list[Any]]]:
+def _tried_for(row: dict[str, Any], tried: dict[str, dict[str, _Values]]) -> _Values:
+    """Those for the scheme and method of a row of `choices`."""
+    scheme = REFERENCE if row["reference"] else row["scheme"]
+    return tried.get(scheme, {}).get(row["method"], {})
+
+
+def _edges(row: dict[str, Any], tried: _Values) -> Iterator[tuple[str, Any, str, list[Any]]]:
     """Name, value, end ("smallest" or "largest") and tried values of the settings of a row of
     `choices` that lie at an edge."""
     for name, value in json.loads(row["tuned"]).items():
-        values = tried.get(row["method"], {}).get(name, [])
+        values = tried.get(name, [])
         numeric = len(values) > 2 and all(type(one) in (int, float) for one in values)
         if row["tuned_edge"] and numeric:
             if end := {min(values): "smallest", max(values): "largest"}.get(value):
                 yield name, value, end, values
 
 
-def _at_edge(row: dict[str, Any], tried: dict[str, dict[str, list[Any]]]) -> str:
+def _at_edge(row: dict[str, Any], tried: _Values) -> str:
     """ "lr=1, the largest of 0.01, 0.1, 1" for a row of `choices` at an edge; or ""."""
     parts = [f"{name}={value:g}, the {end} of {_values(values)}"
              for name, value, end, values in _edges(row, tried)]  # fmt: skip
     return "; ".join(parts)
 
 
-def _beyond(
-    row: dict[str, Any], tried: dict[str, dict[str, list[Any]]], untried: dict[str, list[Any]]
-) -> str:
+def _beyond(row: dict[str, Any], tried: _Values, untried: _Values) -> str:
     """The values of the space beyond the edges of a row of `choices` that were not tried, or ""."""
     return " and ".join(
         f"{name}={other:g}"
@@ -543,20 +552,26 @@ def _values(values: list[Any]) -> str:
 def chapter_of_settings(table: pd.DataFrame) -> str:
     """A table of the chosen settings as Markdown, and the values that were tried."""
     rows, tried, chosen = [], _tried(table), choices(table)
+    alike: dict[str, dict[str, list[str]]] = {}  # schemes by values tried and method
     for row in chosen:
         values = ", ".join(f"{name}={value}" for name, value in json.loads(row["tuned"]).items())
-        edge = (_at_edge(row, tried) or "yes") if row["tuned_edge"] else "no"
+        edge = (_at_edge(row, _tried_for(row, tried)) or "yes") if row["tuned_edge"] else "no"
         scheme = f"{row['scheme']} (all images)" if row["reference"] else row["scheme"]
         score, runs = f"{100 * row['tuned_map']:.1f}", f"{row['tuned_runs']:.0f}"
         rows.append([scheme, row["method"], values, score, runs, edge])
+        of_row = _tried_for(row, tried).items()
+        values = "; ".join(f"{name} {_values(each)}" for name, each in of_row)
+        alike.setdefault(values, {}).setdefault(row["method"], []).append(scheme)
     columns = ["scheme", "method", "chosen", "mAP on validation", "tried", "at an edge"]
     lines = _table(columns, "|---|---|---|--:|--:|---|", rows)
-    of_methods: dict[str, list[str]] = {}
-    for method in dict.fromkeys(row["method"] for row in chosen):
-        values = "; ".join(f"{name} {_values(v)}" for name, v in tried.get(method, {}).items())
-        of_methods.setdefault(values, []).append(method)
-    named = [(values, listed(methods, len(methods))) for values, methods in of_methods.items()]
-    about = [f"- tried for {methods}: {values}" for values, methods in named if values]
+    about = []
+    for values, schemes in alike.items():
+        methods = [
+            method if len(of) == sum(row["method"] == method for row in chosen)
+            else f"{method} under {listed(of, len(of))}"
+            for method, of in schemes.items()
+        ]  # fmt: skip
+        about += [f"- tried for {listed(methods, len(methods))}: {values}"] if values else []
     return "\n".join(["", "## Chosen settings", "", *about, "", *lines, ""])
 
 

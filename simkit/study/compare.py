@@ -40,11 +40,11 @@ from simkit.learn import methods
 from simkit.progress import Progress, notebook_bar, peak_memory, silent, usable_cores
 from simkit.quantities import money, numbered
 from simkit.results import job_store, method_facts, runs, summary
-from simkit.results.cells import listed
+from simkit.results.cells import REFERENCE, listed
 from simkit.results.figures.base import figures
 from simkit.results.result_tables import opened
 from simkit.study.cross_fitting import write_scores
-from simkit.study.grid import COMPLETE, REFERENCE, Grid
+from simkit.study.grid import COMPLETE, Grid
 from simkit.study.jobs import (
     Job,
     LabelBatch,

@@ -39,14 +39,13 @@ from simkit.registry import (
     settle,
     split_sum,
 )
-from simkit.results.cells import FULL, NETWORK, Budget
+from simkit.results.cells import FULL, NETWORK, REFERENCE, Budget
 from simkit.study.sources import SCENES_NET
 from simkit.study.tuning import MOST, Setting, Tuning
 
 DEMO = Path(__file__).with_name("demo.toml")
 SPLITS = ("train", "val", "test")
 COMPLETE = FullSubset.name  # the scheme of complete labels
-REFERENCE = "reference"  # stands for a scheme in the settings of references
 Unasked = Literal["skip", "absent"]
 Validation = Literal["none", "complete", "partial"]
 _EXAMPLE = {"schemes": '"single-positive", "fpc"', "methods": '"an", "ll-r"'}

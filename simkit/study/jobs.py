@@ -24,10 +24,10 @@ from simkit.annotate.simulate import how_many, simulate
 from simkit.errors import BadInput
 from simkit.history import content_id, versions
 from simkit.learn import methods
-from simkit.results.cells import Budget
+from simkit.results.cells import REFERENCE, Budget
 from simkit.results.runs import SWEEP
 from simkit.study.code_id import code_id, own_classes
-from simkit.study.grid import COMPLETE, REFERENCE, Grid
+from simkit.study.grid import COMPLETE, Grid
 from simkit.study.sources import (
     ImageTransform,
     StudyData,

@@ -142,16 +142,21 @@ def _scores(
     return found
 
 
-def tried_values(tried: Iterable[Job]) -> dict[str, dict[str, list[Any]]]:
-    """The values that a sweep tries, by method and setting; numbers in ascending order."""
-    values: dict[str, dict[str, dict[Any, None]]] = {}
+def tried_values(tried: Iterable[Job]) -> dict[str, dict[str, dict[str, list[Any]]]]:
+    """The values that a sweep tries, by scheme (or "reference"), method and setting; numbers in
+    ascending order."""
+    values: dict[str, dict[str, dict[str, dict[Any, None]]]] = {}
     for batch in (batch for job in tried for batch in job.batches):
         for spec, setting in zip(batch.methods, batch.settings, strict=True):
+            of_method = values.setdefault(choice_of(batch), {}).setdefault(spec, {})
             for name, value in setting.values:
-                values.setdefault(spec, {}).setdefault(name, {})[value] = None
+                of_method.setdefault(name, {})[value] = None
     return {
-        spec: {name: _ascending([*each]) for name, each in of_method.items()}
-        for spec, of_method in values.items()
+        scheme: {
+            spec: {name: _ascending([*each]) for name, each in of_method.items()}
+            for spec, of_method in of_scheme.items()
+        }
+        for scheme, of_scheme in values.items()
     }
 
 
@@ -163,7 +168,9 @@ def untried_values(grid: Grid, tried: Iterable[Job]) -> dict[str, dict[str, list
     """The values of the spaces that a sweep does not try, by method and setting."""
     assert grid.tuning is not None
     left: dict[str, dict[str, list[Any]]] = {}
-    for spec, values in tried_values(tried).items():
+    # Of every scheme the same points of a space are tried.
+    pairs = (pair for of_scheme in tried_values(tried).values() for pair in of_scheme.items())
+    for spec, values in pairs:
         for name, each in grid.tuning.values(spec).items():
             if others := [value for value in each if value not in values[name]]:
                 left.setdefault(spec, {})[name] = others

@@ -16,7 +16,7 @@ from simkit.errors import BadInput, located, unknown
 from simkit.learn import methods
 from simkit.learn.method import layers
 from simkit.learn.methods import Method, Wrapper
-from simkit.registry import Range, as_table, convert, expect, setting, settle
+from simkit.registry import Range, as_table, convert, expect, plain, setting, settle
 
 MOST = 10_000  # draws, or trainings of a sweep: more are a typing error and take minutes to plan
 ALL = "all"  # stands for every method in a space
@@ -109,7 +109,7 @@ class Tuning:
                 field = f"tuning.space.{spec}.{name}"
                 listed = isinstance(values, Sequence) and not isinstance(values, str) and values
                 expect(listed, field, values, "a list of values to try")
-                kept = [convert(v, float, field) if name == "lr" else _plain(v) for v in values]
+                kept = [convert(v, float, field) if name == "lr" else plain(v) for v in values]
                 space[spec][name] = tuple(v for i, v in enumerate(kept) if v not in kept[:i])
         object.__setattr__(self, "space", space)
 
@@ -192,12 +192,6 @@ def at_edge(setting: Setting, tried: Sequence[Setting]) -> bool:
         if numeric and value in (min(values), max(values)):
             return True
     return False
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return tuple(map(_plain, value))
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _with_setting(method: Method, name: str, value: Any) -> Method:

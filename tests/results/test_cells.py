@@ -424,7 +424,9 @@ def test_chosen_settings_are_a_chapter_and_edges_a_remark():
     (note,) = (text for text in summary.purchases(rows) if "[tuning.space]" in text)
     assert "ll-r under fpc" in note and "an " not in note
     rates = {"lr": [0.001, 0.01, 0.1]}
-    about = {"tried": json.dumps({"an": rates, "ll-r": rates | {"delta": [0.1, 0.2]}})}
+    of_fpc = {"an": rates, "ll-r": rates | {"delta": [0.1, 0.2]}}
+    wider = {"an": {"lr": [0.01, 0.1, 0.3]}}
+    about = {"tried": json.dumps({"fpc": of_fpc, "rpa": {"an": rates}})}
     rows = runs.Runs(runs.concat(parts, about)).every
     text = summary.chapter_of_settings(rows)
     assert "- tried for an: lr 0.001, 0.01, 0.1\n" in text
@@ -437,6 +439,18 @@ def test_chosen_settings_are_a_chapter_and_edges_a_remark():
     shared = runs.Runs(runs.concat(several, about)).every
     (note,) = (text for text in summary.purchases(shared) if "[tuning.space]" in text)
     assert f"for ll-r under fpc and an under rpa {values}" in note
+    of_rpa = {"tried": json.dumps({"fpc": of_fpc, "rpa": wider})}  # each scheme has its own edge
+    apart = runs.Runs(runs.concat([*parts, table({"an": [0.4, 0.5]}, **edge | {
+        "scheme": "rpa", "tuned": '{"lr": 0.3}',
+    })], of_rpa)).every  # fmt: skip
+    first, second = (text for text in summary.purchases(apart) if "[tuning.space]" in text)
+    assert f"for ll-r under fpc {values}" in first
+    assert "for an under rpa lie at the edge of the values tried (lr=0.3, the largest of" in second
+    chapter = summary.chapter_of_settings(apart)
+    assert "- tried for an under fpc: lr 0.001, 0.01, 0.1\n" in chapter
+    assert "- tried for an under rpa: lr 0.01, 0.1, 0.3\n" in chapter
+    old = runs.Runs(runs.concat(parts, {"tried": json.dumps(of_fpc)})).every  # by method alone
+    assert "tried for" not in summary.chapter_of_settings(old)
     about |= {"untried": json.dumps({"ll-r": {"lr": [0.0001, 1.0]}}), "tuned_at": "$5"}
     about["val_images"] = 57
     rows = runs.Runs(runs.concat(parts, about)).every
@@ -453,7 +467,7 @@ def test_chosen_settings_are_a_chapter_and_edges_a_remark():
         ({"em": rates}, "4 for an and ll-r and 7 for em"),
     ]:
         extra = table({"em": [0.3, 0.4]}, **inside | {"tuned_runs": 7})
-        of = {"tried": json.dumps({"an": rates, **tried})}
+        of = {"tried": json.dumps({"fpc": {"an": rates, **tried}})}
         rows = runs.concat([*parts, extra] if "em" in tried else parts, of)
         tuned, *_ = summary.conditions(rows)
         assert tuned.endswith(f"; the search is unequal: {more}")

@@ -314,6 +314,12 @@ def test_both_scores_use_the_settings_of_a_comparison(material, labelled) -> Non
     pairs = table.set_index("method").loc["ll-r", "map"], alone["map"]
     np.testing.assert_allclose(*pairs, atol=1e-5)
     assert table.set_index("method").loc["ll-r", "tuned_error"].tolist() == [0.01, 0.01]
+    early = both_scores(
+        material, labelled, ["ll-r"], settings=SETTINGS, tuned=tuned.drop(columns="tuned_error")
+    )
+    assert early["tuned_error"].tolist() == [0.0, 0.0] and set(early["tuned"]) == {chosen["tuned"]}
+    with pytest.raises(BadInput, match="both_scores: the table has no column 'tuned'; pass the"):
+        both_scores(material, labelled, ["an"], tuned=tuned.drop(columns="tuned"))
     plain = both_scores(material, labelled, ["an"], settings=SETTINGS)
     np.testing.assert_allclose(table.set_index("method").loc["an", "map"], plain["map"], atol=1e-5)
 

@@ -32,7 +32,8 @@ from simkit.learn.optim import Settings
 from simkit.learn.side_info import ClassPrior, mean_probability, prepare
 from simkit.learn.train import train, train_stack
 from simkit.results import selection
-from simkit.results.cells import is_full
+from simkit.results.cells import is_full, optional, tuned_errors
+from simkit.results.result_tables import frame, opened
 from simkit.results.runs import COLUMNS
 from simkit.study.sources import StudyData
 from simkit.study.tuning import Setting
@@ -381,7 +382,7 @@ def both_scores(
     methods: selection.Methods,
     *,
     settings: Settings = Settings(),
-    tuned: pd.DataFrame | None = None,
+    tuned: selection.Table | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Train every method on each set of labels, and score it on test and on val.
@@ -397,8 +398,9 @@ def both_scores(
     settings
         Settings of the training.
     tuned
-        Runs of a comparison that chose settings: every method gets those chosen under its scheme,
-        and the error of this choice. Other methods keep their own and those of the training.
+        Runs of a comparison that chose settings, a table for `simkit.results.runs.COLUMNS`: every
+        method gets those chosen under its scheme, and the error of this choice. Other methods keep
+        their own and those of the training.
     seed
         Seed of all draws.
 
@@ -414,13 +416,13 @@ def both_scores(
     Raises
     ------
     BadInput
-        Without methods, and if a split has no features.
+        Without methods, if a split has no features, and for `tuned` without settings.
 
     References
     ----------
     "Soft Exposure", Table 1.
     """
-    specs, leaves = selection.some(methods), data.data.leaves
+    specs, leaves, settings_of = selection.some(methods), data.data.leaves, _chosen(tuned)
     fulls = [spec for spec in specs if is_full(spec)]
     others = [spec for spec in specs if not is_full(spec)]
     jobs = [(*where, labels, others, False) for where, labels in labelled.items() if others]
@@ -432,7 +434,7 @@ def both_scores(
     for scheme, draw, labels, wanted, reference in jobs:
         task = Task(data.readable(labels, "train"), data.inputs("train", "pooled"))
         training: dict[str, Any] = {"settings": settings, "seed": seed, "draw": draw}
-        chosen = [_chosen(tuned, scheme, spec) for spec in wanted]
+        chosen = [settings_of.get((scheme, spec), Setting(())) for spec in wanted]
         made = [make(one.method(spec)) for spec, one in zip(wanted, chosen, strict=True)]
         pairs = [(prepare(task, method, **training), method) for method in made]
         lrs = [one.lr or settings.rate(backbone=False) for one in chosen]
@@ -455,13 +457,21 @@ def both_scores(
     return table
 
 
-def _chosen(runs: pd.DataFrame | None, scheme: str, method: str) -> Setting:
-    """The settings that a comparison chose for a method under a scheme; empty without any."""
-    if runs is not None:
-        of_method = runs[(runs["scheme"] == scheme) & (runs["method"] == method)]
-        for run in of_method.dropna(subset="tuned").itertuples():
-            return Setting(tuple(json.loads(run.tuned).items()), error=run.tuned_error)
-    return Setting(())
+def _chosen(runs: selection.Table | None) -> dict[tuple[str, str], Setting]:
+    """The settings that a comparison chose, by scheme and method; empty without a table."""
+    if runs is None:
+        return {}
+    kinds = {"scheme": str, "method": str, "tuned": str | None}
+    kinds |= optional(opened(runs), "tuned_error")
+    table = frame(runs, kinds, asker="both_scores", mend="pass the runs of a tuned comparison")
+    table["tuned_error"] = tuned_errors(table, "map")
+    first = table.dropna(subset="tuned").drop_duplicates(["scheme", "method"])
+    return {
+        (run.scheme, run.method): Setting(
+            tuple(json.loads(run.tuned).items()), None, run.tuned_error
+        )
+        for run in first.itertuples()
+    }
 
 
 def estimates(
