@@ -17,6 +17,7 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -34,16 +35,43 @@ PER_CLASS = {"scenes": (10, 30, 100, 200, 400, 1000), "photographs": (10, 50, 20
 PACK = "voc12-animals"
 
 
-def photographs(folder: Path) -> dict[str, Any]:
-    """Where truth and features of the photographs are; features go to one file for each split."""
+def photographs(
+    folder: Path,
+    pack: str = PACK,
+    *,
+    network: str = "mobilenet_v2",
+    classes: Collection[int] | None = None,
+    kept: Callable[[str, dict[str, Any]], bool] | None = None,
+) -> dict[str, Any]:
+    """Where truth and features of photographs are; features go to one file for each split.
+
+    classes: ids of the classes that count, by default all.  kept: whether a split has an image, as
+    its file describes it, by default all.
+    """
     if not os.environ.get("SIMKIT_DATA"):
         sys.exit("set SIMKIT_DATA to the folder of real data")
     data = Path(os.environ["SIMKIT_DATA"])
-    listed = {s: data / "images" / PACK / f"instances_{s}.json" for s in ("train", "val", "test")}
-    with np.load(data / "features" / f"{PACK}-mobilenet_v2-gap.npz") as file:
+    with np.load(data / "features" / f"{pack}-{network}-gap.npz") as file:
         values, place = file["features"], {name: i for i, name in enumerate(file["file_names"])}
-    for split, path in listed.items():
-        rows = [place[image["file_name"]] for image in json.loads(path.read_text())["images"]]
+    listed = {}
+    folder.mkdir(parents=True, exist_ok=True)
+    for split in ("train", "val", "test"):
+        listed[split] = next(data.glob(f"*/{pack}/instances_{split}.json"))
+        content = json.loads(listed[split].read_text())
+        if kept is not None:
+            content["images"] = [one for one in content["images"] if kept(split, one)]
+        if classes is not None or kept is not None:
+            images = {one["id"] for one in content["images"]}
+            content["annotations"] = [
+                one for one in content["annotations"]
+                if one["image_id"] in images and (classes is None or one["category_id"] in classes)
+            ]  # fmt: skip
+            content["categories"] = [
+                one for one in content["categories"] if classes is None or one["id"] in classes
+            ]
+            listed[split] = folder / f"{split}.json"
+            listed[split].write_text(json.dumps(content))
+        rows = [place[image["file_name"]] for image in content["images"]]
         np.savez(folder / f"{split}.npz", features=values[rows])
     return {
         "data": "coco:" + ",".join(f"{split}={path}" for split, path in listed.items()),
