@@ -70,10 +70,7 @@ def check_training(
         )
     _check_memory(runs, settings.state_gb)
     _check_validation(first, settings, validation)
-    how: Any = {"epochs": settings.epochs, "optimiser": settings.optimiser}
-    if settings.head_then == "go-on":
-        how["epochs"] += settings.head_epochs
-    notes = [note for _, method in runs for note in method.notes(**how)]
+    notes = [note for _, method in runs for note in notes_of(method, settings)]
     comparing = [name for _, method in runs if (name := _wanting(method, "views"))]
     if comparing and getattr(first.inputs, "crop", None) is None:
         notes.append(
@@ -83,6 +80,12 @@ def check_training(
         )
     for note in dict.fromkeys(notes):
         warnings.warn(note, stacklevel=4)
+
+
+def notes_of(method: Method, settings: Settings) -> tuple[str, ...]:
+    """Warnings, in sentences, for a training of this method."""
+    epochs = settings.epochs + settings.head_epochs * (settings.head_then == "go-on")
+    return method.notes(epochs=epochs, optimiser=settings.optimiser)
 
 
 def checked_backbone(

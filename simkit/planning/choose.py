@@ -237,7 +237,7 @@ def _listed(
     """The purchases of each option that can be judged: those that all budgets share (None), or
     those that use up these."""
     made: list[Candidate] = []
-    pairs = [*curves.on_complete]
+    pairs = [*curves.complete_pairs]
     pairs += [pair for pair in curves.evidence.cells if not pair[0].complete]
     for option in dict.fromkeys(option for option, _ in pairs):
         if option not in curves.purchases or only not in (option, None):

@@ -405,7 +405,7 @@ class Curves:
         return np.asarray(whole[self.kept])
 
     @cached_property
-    def on_complete(self) -> tuple[Pair, ...]:
+    def complete_pairs(self) -> tuple[Pair, ...]:
         """The pairs of complete labels and the methods that were compared, or without one the
         reference."""
         keys = [*self.evidence.complete]
@@ -416,7 +416,7 @@ class Curves:
     def best_of_pilot(self) -> Pair:
         """Complete labels and the best method on those of the pilot, whatever the budget; of equal
         methods the first one."""
-        return max(self.on_complete, key=lambda pair: float(self.full(pair).end.mean()))
+        return max(self.complete_pairs, key=lambda pair: float(self.full(pair).end.mean()))
 
     @cached_property
     def pilot(self) -> Array:

@@ -55,6 +55,7 @@ from simkit.study.jobs import (
     run_name,
     seconds,
     source_of,
+    trainings,
 )  # fmt: skip
 from simkit.study.scheduler import (
     Finished,
@@ -102,9 +103,10 @@ class Estimate:
         Largest number of parts that all have unfinished jobs.
     jobs, finished
         Number of jobs, those of the sweep included, and of finished ones.
-    trainings, kept, again
-        Number of trainings of these jobs, of finished ones that are kept, and of those that were
-        finished by other code, such as a method before an edit, and are trained again.
+    trainings, kept, again, shared
+        Number of trainings of these jobs, of finished ones that are kept, of those that were
+        finished by other code, such as a method before an edit, and are trained again, and of those
+        of unfinished jobs that are the same as another one, as methods are on complete labels.
     device
         Where heads are trained, "cpu" or "cuda".
     choosing
@@ -139,6 +141,7 @@ class Estimate:
     trainings: int
     kept: int
     again: int
+    shared: int
     hours: float
     minutes: float
     workers: int
@@ -161,6 +164,11 @@ class Estimate:
         counts = f", {self.kept:,} finished" if self.kept else ""
         counts += f", {to_train:,}{more} to train" if self.kept and to_train else ""
         counts += f", {self.again:,} of them again, as their code has changed" * (self.again > 0)
+        if self.shared:
+            counts += (
+                f", {self.shared:,} of them shared (methods that are equal on complete labels are "
+                "trained once)"
+            )
         share = f"part {self.part}: " if self.part else ""
         parts = f"; work for at most {self.parts:,} parts (--part)" if self.parts > 1 else ""
         lines = [
@@ -490,7 +498,7 @@ class _Work:
         job_store.check_codes(self.results, accept)
         self.placed = self._placed(workers, part)
         self.workers = dataclasses.replace(workers, count=workers.count or self._on_gpus(workers))
-        self.jobs, self.sweep = jobs(self.placed, self.data), self._known_sweep()
+        self.jobs, (self.sweep, self.swept) = jobs(self.placed, self.data), self._known_sweep()
         self.about = {
             "classes": self.data.data.classes,
             "leaves": self.data.data.leaves.tolist(),
@@ -511,16 +519,16 @@ class _Work:
         alone = self.part is None and not (folder / "table.parquet").exists()
         self.next_preview = time.monotonic() + EVERY if alone else math.inf
 
-    def _known_sweep(self) -> list[Job]:
-        """The jobs of the sweep, as far as finished ones tell which settings follow."""
-        tried = following = sweep(self.placed, self.data)
+    def _known_sweep(self) -> tuple[list[Job], Finished]:
+        """The jobs of the sweep, as far as finished ones tell which settings follow, and these."""
+        tried, finished, following = list[Job](), Finished(), sweep(self.placed, self.data)
         while following:
-            finished = stored(tried, self.results)
+            tried += following
+            finished.done |= stored(following, self.results).done
             if finished.without(following):
                 break
             following = further(self.placed, self.data, tried, finished.done)
-            tried = [*tried, *following]
-        return tried
+        return tried, finished
 
     def _on_gpus(self, workers: Workers) -> int | None:
         """Number of local processes by the GPUs that they use, if any; None: one for each core."""
@@ -599,10 +607,10 @@ class _Work:
         def left(of: list[Job]) -> list[Job]:
             return [j for j in of if not {j.code, *self.accept}.intersection(by_key.get(j.key, ()))]
 
-        swept = stored(self.sweep, self.results)
-        choosing = bool(swept.without(self.sweep))  # accepted results count once they are stored
+        # Accepted results count once they are stored.
+        choosing = bool(self.swept.without(self.sweep))
         if self.sweep and not choosing:
-            chosen, _ = choose(self.sweep, swept.done)
+            chosen, _ = choose(self.sweep, self.swept.done)
             planned_jobs = jobs(self.placed, self.data, chosen)
         compared = sum(
             len(job.draws) * len(batch.methods)
@@ -613,11 +621,14 @@ class _Work:
             self._check_code(share)
         unfinished = left(share)
         kept = sum(kept_trainings(job, self.results) for job in unfinished)
-        each, alone = list[float](), 0.0  # seconds of jobs; those of jobs run one by one
+        each, alone, shared = list[float](), 0.0, 0  # seconds of jobs; those of jobs run one by one
         executor = self.workers.executor
         for job in unfinished:
-            took = len(job.draws) * sum(seconds(batch, grid, self.data) for batch in job.batches)
+            trained, draws = trainings(job), len(job.draws)
+            took = draws * sum(seconds(batch, grid, self.data, of=of)
+                               for batch, of in trained.items())  # fmt: skip
             each.append(took)
+            shared += job.runs - draws * sum(map(len, trained.values()))
             alone += took if executor is None and runs_here(job) else 0.0
         # The number of workers of other executors is unknown.
         others = getattr(executor, "workers", 1) if executor else usable_cores()
@@ -636,8 +647,9 @@ class _Work:
             parts=max(len(left(self.sweep)), len(left(planned_jobs))),
             jobs=len(share),
             finished=len(share) - len(unfinished),
-            trainings=(trainings := sum(job.runs for job in share)),
-            kept=trainings - sum(job.runs for job in unfinished) + kept,
+            trainings=(total := sum(job.runs for job in share)),
+            shared=shared,
+            kept=total - sum(job.runs for job in unfinished) + kept,
             again=sum(job.runs for job in unfinished if job.key in by_key),
             hours=sum(each) / 3600,
             minutes=(max((sum(each) - alone) / busy + alone, *each, 0.0) + start) / 60,

@@ -10,7 +10,7 @@ import dataclasses
 import json
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,6 +24,7 @@ from simkit.annotate.simulate import how_many, simulate
 from simkit.errors import BadInput
 from simkit.history import content_id, versions
 from simkit.learn import methods
+from simkit.learn.methods import Method
 from simkit.results.cells import REFERENCE, Budget
 from simkit.results.runs import SWEEP
 from simkit.study.code_id import code_id, own_classes
@@ -439,8 +440,31 @@ def draws_per_job(each: float, draws: int) -> int:
     return draws if each <= 0 else max(1, min(draws, math.ceil(LEAST / each)))
 
 
-def seconds(batch: LabelBatch, grid: Grid, data: StudyData) -> float:
-    """Estimated seconds of a batch of labels on one core, if its runs of a kind share a stack."""
+def trainings(job: Job) -> dict[LabelBatch, list[Method]]:
+    """What is trained in each draw: methods that are the same on complete labels once."""
+    made, seen = dict[LabelBatch, list[Method]](), set[Hashable]()
+    for batch in job.batches:
+        labels = dataclasses.replace(batch.labels, reference=False)
+        whole = not labels.limit and labels.images == 1.0
+        complete = schemes.make(batch.scheme).name == COMPLETE
+        complete &= job.grid.pictures is None and (whole or job.grid.unasked == "skip")
+        made[batch] = []
+        for spec in batch.methods:
+            method, setting = methods.make(batch.spelled(spec)), batch.setting(spec)
+            key = labels, kind_of(method), setting and setting.lr, method.on_complete()
+            if not complete or key not in seen:
+                made[batch].append(method)
+            seen.add(key)
+    return made
+
+
+def seconds(
+    batch: LabelBatch, grid: Grid, data: StudyData, *, of: Sequence[Method] | None = None
+) -> float:
+    """Estimated seconds of a batch of labels on one core, if its runs of a kind share a stack.
+
+    of: what is trained; by default every method of the batch.
+    """
     images, classes = data.truth("train").shape
     if grid.pictures is not None:
         # The backward pass takes about twice as long as the forward one.
@@ -449,7 +473,9 @@ def seconds(batch: LabelBatch, grid: Grid, data: StudyData) -> float:
             for spec in batch.methods
             if (transform := transform_of(grid, spec))
         )
-    kinds = [kind_of(methods.make(batch.spelled(spec))) for spec in batch.methods]
+    if of is None:
+        of = [methods.make(batch.spelled(spec)) for spec in batch.methods]
+    kinds = [*map(kind_of, of)]
     asked, epochs = _asked(batch, grid, data), grid.train.epochs
     curve_of = "test" if grid.validation == "none" else "val"
     scored = data.truth("test").shape[0]

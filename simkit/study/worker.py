@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from simkit.annotate.annotators import Habits
 from simkit.annotate.budget import Affordable, Ladder, amount_for
 from simkit.annotate.prices import Cost, cost
 from simkit.annotate.simulate import how_many, simulate
+from simkit.chance import Chance
 from simkit.data.dataset import read_spec
 from simkit.embed.devices import device_of, heads_together, spare_memory
 from simkit.errors import BadInput
@@ -33,6 +35,7 @@ from simkit.history import content_id, versions
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn import methods
+from simkit.learn.checks import notes_of
 from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.method import training_bytes
 from simkit.learn.methods import Method, Sizes, Task
@@ -453,8 +456,8 @@ class Repetition:
             present, known = self.data.truth(split).present, self.data.known(split)
             scored[split] = [Scored(of_run, present, known) for of_run in scores]
         shared = {"train_seconds": (time.perf_counter() - start) / len(runs), "stack": len(runs)}
-        rows = {}
-        for run, index in zip(runs, model_of, strict=True):
+        rows, texts = {}, _notes(runs, model_of, notes)
+        for run, index, run_notes in zip(runs, model_of, texts, strict=True):
             model, test = trained[index], scored["test"][index]
             row = self._row(run, model) | scored_row(test, self.data.data.leaves) | shared
             if "val" in scored:
@@ -468,8 +471,7 @@ class Repetition:
                     reference = Scored(val.scores, *validation.reference)
                     means = test.of(leaves).at_thresholds(reference.of(leaves))
                     row |= {name: _number(means[name]) for name in ("precision", "recall")}
-            own = [note for note in notes if getattr(note.message, "run", index) == index]
-            run_notes, losses = [*run.notes, *_texts(own)], np.array(model.losses)
+            losses = np.array(model.losses)
             if not np.isfinite(losses[-1]):
                 if not self.job.sweep:
                     self._fail(_useless(run, model, losses), run.batch, run.spec)
@@ -534,6 +536,29 @@ class Repetition:
             # The id of the features for a head, of the initial weights for a backbone.
             "features_id": job.ids[sources.network_key(transform.size) if transform else features],
         }
+
+
+def _notes(runs: Sequence[_Run], model_of: Sequence[int], caught: Notes) -> list[list[str]]:
+    """The notes of each run of a stack; those that share a training have those of their own method.
+
+    model_of: the trained model of each run. caught: the warnings of the training.
+    """
+    of_methods = []
+    for run, index in zip(runs, model_of, strict=True):
+        method, started = run.training.method, Notes()
+        if model_of.count(index) > 1:
+            with warnings_of() as started:
+                method.start(run.task, Chance.seeded(0))
+        of_methods.append([*notes_of(method, run.training.settings), *_texts(started)])
+    of_any = {*chain(*of_methods)}
+    of_models = [
+        [note for note in caught if getattr(note.message, "run", index) == index]
+        for index in model_of
+    ]  # fmt: skip
+    return [
+        [*run.notes, *own, *(text for text in _texts(others) if text not in of_any)]
+        for run, own, others in zip(runs, of_methods, of_models, strict=True)
+    ]
 
 
 def _useless(run: _Run, model: Trained, losses: NDArray[np.float64]) -> BadInput:

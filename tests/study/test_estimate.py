@@ -6,6 +6,7 @@ import pytest
 
 from simkit.errors import BadInput
 from simkit.study import compare as module
+from simkit.study import worker
 from simkit.study.compare import Hooks, compare, estimate
 
 
@@ -29,6 +30,24 @@ def test_what_is_finished_is_not_planned_again_and_nothing_is_written(tiny, tmp_
     assert half.minutes == pytest.approx(60 * half.hours)  # one job cannot be shared
     done = estimate(dataclasses.replace(grid, draws=1), out=tmp_path / "runs")
     assert (done.finished, done.hours, done.minutes) == (1, 0, 0) and "nothing" in done.text()
+
+
+def test_equal_methods_on_complete_labels_are_one_training(tiny, tmp_path, monkeypatch):
+    stacks, train_stack = [], worker.train_stack
+    monkeypatch.setattr(
+        worker, "train_stack", lambda runs, **how: stacks.append(runs) or train_stack(runs, **how)
+    )
+    some = {"methods": ["an", "ignore", "ll-r", "em"], "schemes": ["rpa(keep=0.5)", "full-subset"]}
+    grid = tiny(**some, draws=2, reference=True)
+    plan = estimate(grid, out=tmp_path / "runs", workers=1)
+    compare(grid, out=tmp_path / "runs", workers=1)
+    assert plan.trainings - plan.shared == sum(map(len, stacks)) < plan.trainings - 8
+    assert f"{plan.shared} of them shared" in plan.text()
+    assert estimate(tiny(), out=tmp_path / "none").shared == 0
+    whole = {"schemes": ["full-subset"], "draws": 1}
+    few, one = (estimate(tiny(methods=m, **whole), out=tmp_path / "none").hours
+                for m in (["an", "ignore", "ll-r"], ["an"]))  # fmt: skip
+    assert few == pytest.approx(one)
 
 
 def test_a_sweep_is_planned_too(tiny, tmp_path):

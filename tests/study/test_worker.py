@@ -339,6 +339,11 @@ def test_what_was_odd_is_noted_with_the_runs_it_is_about(small, tiny, monkeypatc
     notes = {place: " ".join(row["notes"]) for place, row in stacked(grid).items()}
     known = [place for place, text in notes.items() if "learns from known labels alone" in text]
     assert known == [("single-positive", "ignore")]
+    late = "ll-r-abs(delta=0.8)"
+    whole = {"schemes": ["full-subset"], "budgets": [], "methods": ["an", late, "ll-r"]}
+    notes = {place: " ".join(row["notes"]) for place, row in stacked(small(**whole)).items()}
+    of_late = [place for place, text in notes.items() if "is modified from epoch 2" in text]
+    assert of_late == [("full-subset", late)]  # though all three are one training
     for lr, count in ((0.01, 0), (1e30, 1)):
         (row,) = rows_of(run(first(tiny(train={"epochs": 2, "lr": lr}))[0]))
         assert sum("diverged" in note for note in row["notes"]) == count
