@@ -24,7 +24,7 @@ from simkit.errors import BadInput
 from simkit.learn.method import methods as METHODS
 from simkit.results import job_store, result_tables, runs
 from simkit.results.runs import describe
-from simkit.results.statistics import choice_error
+from simkit.results.statistics import error_of_choice
 from simkit.study import compare as module
 from simkit.study import jobs, scheduler, worker
 from simkit.study.compare import Hooks, compare, estimate
@@ -661,7 +661,7 @@ def test_a_fair_comparison_uses_what_is_best_on_the_validation_split(fair, tmp_p
         best = max(scores, key=lambda one: np.mean(scores[one]))
         assert (row["method_spec"], row["lr"], row["tuned"]) == best
         assert row["tuned_map"] == pytest.approx(np.mean(scores[best]))
-        assert row["tuned_error"] == pytest.approx(choice_error(np.array([*scores.values()])))
+        assert row["tuned_error"] == pytest.approx(error_of_choice(np.array([*scores.values()])))
         assert row["tuned_runs"] == len(scores) and row["validation_dollars"] == 0
         rates = {one["lr"] for one in own}
         assert row["tuned_edge"] == (row["lr"] in (min(rates), max(rates)))
