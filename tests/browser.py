@@ -43,6 +43,8 @@ class Browser:
         self.downloads.mkdir()
         behavior = {"behavior": "allow", "downloadPath": str(self.downloads)}
         self.send("Page.setDownloadBehavior", **behavior)
+        # Keys and text reach a page that has the focus; without a window nobody gives it.
+        self.send("Emulation.setFocusEmulationEnabled", enabled=True)
         self.send("Runtime.enable")
         self.send("Log.enable")
 

@@ -48,6 +48,7 @@ def begin(browser: Browser, page: Path) -> None:
     browser.open(page)
     browser.write("Ann")
     browser.press("Enter")
+    browser.until(lambda: browser.run("work !== null"))
 
 
 def page_of(folder: Path) -> Path:
@@ -92,6 +93,12 @@ def test_answers_survive_closing_the_page_and_can_be_changed(browser, tmp_path):
     for key in ("1", "Enter", "Backspace", "1", "Enter"):
         browser.ready()
         browser.press(key)  # yes, and then unsure instead
+
+    def kept():  # the process of the new page may see it a moment later
+        browser.open(page)
+        return "Ann: 1 of" in browser.run("document.body.innerText")
+
+    browser.until(kept)
     begin(browser, page)
     assert browser.text("count").startswith("1 of")
     assert '"answer":"unsure"' in browser.downloaded()
