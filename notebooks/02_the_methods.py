@@ -15,7 +15,7 @@
 # # How do the methods differ?
 #
 # **Result.** Most of the 36 methods use cross-entropy on known labels and differ in the loss of an
-# unknown label; 35 of them train on partial labels (Full needs complete ones). As an example, the model
+# unknown label: four families make four assumptions on it (the figure below). 35 of them train on partial labels (Full needs complete ones). As an example, the model
 # predicts an unknown label as present, with a logit of 4 (a probability of 0.98), in the tenth epoch.
 # Then 9 methods lower the logit (a gradient of the loss above 0.1; 0.98 for AN, which treats unknown
 # labels as absent), 17 hardly change it, and 9 raise it (a gradient below -0.005).
@@ -23,7 +23,62 @@
 # **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; half a minute in full;
 # `SIMKIT_SIZE=quick` saves no time here.
 
+# %%
+# %matplotlib inline
+import os
+from inspect import getsource
+from textwrap import dedent
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import simkit
+from simkit.analysis import Scene, loss_at, loss_gradient, loss_shapes
+from simkit.figures import FAMILIES
+from simkit.methods import get
+from simkit.results.figures.style import INK, STYLE, looks
+
+quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
+scene = Scene.drawn()
+expected = dict.fromkeys(("epr", "role", "en", "ep", "aevlp"), "(expected=2.9)")
+special = expected | {"csl": "(top_k=2, eta=0.5)", "cnn-rnn": "(hidden=16, embedding=8)"}
+methods = [m + special.get(m, "") for group in FAMILIES.values() for m in group if m != "full"]
+methods += ["an+boostlu", "ll-r+boostlu", "an+cl"]
+logits = np.linspace(-8, 8, 9 if quick else 33)
+only = {"unknown": scene.entries()["unknown"]}
+unknown = loss_shapes(scene, methods, logits=logits, entries=only)
+
+# %%
+four = {
+    "unknown\ncounts as absent": ["an", "lsan", "wan", "asl"],
+    "unknown\nsays nothing": ["ignore", "partial-bce"],
+    "the model\ndecides": ["ll-r", "ll-ct", "en(expected=2.9)", "em", "gr-loss", "splc"],
+    "similar images\nand classes decide": ["se", "se-i", "se-l"],
+}
+plt.rcParams.update(STYLE)
+
+# %%
+figure, panels = plt.subplots(1, 4, figsize=(9, 3.6), sharex=True, sharey=True)
+for panel, (title, some) in zip(panels, four.items(), strict=True):
+    panel.axhline(0, color=INK, lw=0.8)
+    for method, look in looks(some).items():
+        rows = unknown[(unknown["method"] == method) & (unknown["epoch"] == 10)]
+        panel.plot(rows["logit"], rows["gradient"], **look.line() | {"markevery": 8, "markersize": 5})
+    panel.set_title(title, fontsize=10)
+    panel.legend(fontsize=7, loc="upper left", handlelength=2)
+panels[0].set(ylim=(-0.8, 1.45), ylabel="gradient: above 0 training\nlowers the logit")
+figure.supxlabel("logit of an unknown label, in the tenth epoch", fontsize=10)
+figure.suptitle("What do the families assume about a label that nobody gave?", fontsize=12, weight="bold", x=0.01, ha="left")
+figure.tight_layout()
+
 # %% [markdown]
+# | family | assumption on the missing labels | fails where |
+# |---|---|---|
+# | unknown counts as absent | nearly all of them are absent | many present classes are not named, as under single positives with many classes in an image |
+# | unknown says nothing | known labels are like unknown ones, and both signs are known | only positives are known: everything is predicted present |
+# | the model decides | a model learns the many true labels before the few wrong ones, or the number of classes in an image is known | false negatives are as many as true ones, or the number is wrong |
+# | similar images and classes decide | images with similar features show the same classes | features do not follow the classes |
+#
 # ## Notation
 #
 # A label has the logit $x$ and the probability $p=\sigma(x)$. Cross-entropy costs
@@ -38,18 +93,6 @@
 # `bce` is cross-entropy. `simkit list methods NAME` shows the settings, and what a paper left open.
 
 # %%
-import os
-from inspect import getsource
-from textwrap import dedent
-
-import numpy as np
-
-import simkit
-from simkit.analysis import Scene, loss_at, loss_gradient, loss_shapes
-from simkit.figures import FAMILIES
-from simkit.methods import get
-
-quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
 for family, members in FAMILIES.items():
     print(f"{family:22}", ", ".join(get(name).title for name in members))
 
@@ -153,6 +196,14 @@ for name in ("epr", "en", "ep", "role"):
 # In GR-Loss $k=\sigma(wp+b)$ is the probability that the label is present, and
 # $v=\exp\left(-\frac{1}{2}(p-\mu)^2/s^2\right)$ its weight, both without gradient. In 8 epochs $w$ moves
 # from 0 towards 2, $\mu$ from 0.5 to 0.8 and $s$ from 2 to 0.5; $b=-2$.
+#
+# Two methods take pseudo-labels from an image-text model. $s_c$ is the softmax over classes of its cosines, divided by
+# a temperature of 0.01:
+#
+# | method | unknown label with a pseudo-label | other unknown labels |
+# |---|---|---|
+# | VLPL | $u=\beta\,(0.9\,\ell^++0.1\,\ell^-)$ with $\beta=0.7$, where $s_c>0.3$ | as EM |
+# | AEVLP | $u=w\,(\rho\,\ell^++(1-\rho)\,\ell^-)$ with GR-Loss's $v$ and $w=1-v$, clipped to $[\lambda_2,\lambda_1]$, for the `top_k` classes with the highest $s_c$ above a threshold; tiles of the image have scores of their own | as GR-Loss; EPR's term is added |
 
 # %%
 for name in ("em", "splc", "gr-loss"):
@@ -203,14 +254,6 @@ print(dedent(getsource(get("curriculum").loss)))
 # pseudo-labels by a teacher; here it is simulated, with 60 mAP.
 
 # %%
-scene = Scene.drawn()
-expected = dict.fromkeys(("epr", "role", "en", "ep", "aevlp"), "(expected=2.9)")
-special = expected | {"csl": "(top_k=2, eta=0.5)", "cnn-rnn": "(hidden=16, embedding=8)"}
-methods = [m + special.get(m, "") for group in FAMILIES.values() for m in group if m != "full"]
-methods += ["an+boostlu", "ll-r+boostlu", "an+cl"]
-logits = np.linspace(-8, 8, 9 if quick else 33)
-only = {"unknown": scene.entries()["unknown"]}
-unknown = loss_shapes(scene, methods, logits=logits, entries=only)
 draw = simkit.figures.make("loss-shapes")
 draw(unknown, heading="What an unknown label costs, over its logit")
 
