@@ -65,7 +65,8 @@ class Sweep(Figure):
                     marks.line(axes, line, "place", "mean", drawn[name], band=marks.BAND)
             ring = {"markersize": 13, "markerfacecolor": "none", "markeredgecolor": INK}
             default = in_panel[in_panel["default"]]
-            axes.plot(default["place"], default["mean"], "o", label="default", **ring)
+            if len(default):
+                axes.plot(default["place"], default["mean"], "o", label="default", **ring)
             if beside:
                 marks.column_names(axes, list(places))
             else:

@@ -134,7 +134,7 @@ class HeatLocated(Figure):
     """A panel for annotated positives, unannotated ones and negatives; over the epochs.
 
     Lines with markers are the mean probability inside objects (for negatives: of the whole map),
-    thin dotted ones without markers that outside.
+    thin ones without markers that outside.
     """
 
     name = "heat-located"
@@ -148,7 +148,7 @@ class HeatLocated(Figure):
     def draw(self, table: pd.DataFrame) -> Drawing:
         drawn = style.looks(table["model"].unique())
         table["inside"] = table["inside"].where(table["kind"] != "negative", table["mean"])
-        thin: dict[str, Any] = {"linestyle": ":", "marker": "", "linewidth": 1.1, "label": ""}
+        thin: dict[str, Any] = {"marker": "", "linewidth": 1.1, "label": ""}
         panels = Facets(table, "kind", named="{}s".format, height=2.9)
         for axes, rows in panels:
             marks.lines(axes, rows, "epoch", "inside", drawn, by="model")
@@ -157,7 +157,7 @@ class HeatLocated(Figure):
         panels.labels("epoch", "mean probability in heat maps")
         return panels.finish(
             "Heat maps inside and outside of objects",
-            "With markers: inside of objects (negatives: whole maps); thin and dotted: outside.",
+            "With markers: inside of objects (negatives: whole maps); thin, without: outside.",
         )
 
 
