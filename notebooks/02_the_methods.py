@@ -38,6 +38,8 @@ from simkit.figures import FAMILIES
 from simkit.methods import get
 from simkit.results.figures.style import INK, STYLE, looks
 
+# %%
+plt.rcParams.update(STYLE)
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
 scene = Scene.drawn()
 expected = dict.fromkeys(("epr", "role", "en", "ep", "aevlp"), "(expected=2.9)")
@@ -55,7 +57,6 @@ four = {
     "the model\ndecides": ["ll-r", "ll-ct", "en(expected=2.9)", "em", "gr-loss", "splc"],
     "similar images\nand classes decide": ["se", "se-i", "se-l"],
 }
-plt.rcParams.update(STYLE)
 
 # %%
 figure, panels = plt.subplots(1, 4, figsize=(9, 3.6), sharex=True, sharey=True)
@@ -66,7 +67,7 @@ for panel, (title, some) in zip(panels, four.items(), strict=True):
         panel.plot(rows["logit"], rows["gradient"], **look.line() | {"markevery": 8, "markersize": 5})
     panel.set_title(title, fontsize=10)
     panel.legend(fontsize=7, loc="upper left", handlelength=2)
-panels[0].set(ylim=(-0.8, 1.45), ylabel="gradient: above 0 training\nlowers the logit")
+panels[0].set(ylim=(-0.3, 1.45), ylabel="gradient: above 0 training\nlowers the logit")
 figure.supxlabel("logit of an unknown label, in the tenth epoch", fontsize=10)
 figure.suptitle("What do the families assume about a label that nobody gave?", fontsize=12, weight="bold", x=0.01, ha="left")
 figure.tight_layout()
@@ -208,6 +209,7 @@ for name in ("epr", "en", "ep", "role"):
 # %%
 for name in ("em", "splc", "gr-loss"):
     print(name, dedent(getsource(get(name).loss)), sep="\n")
+print(get("vlpl")())
 
 # %% [markdown]
 # ## Soft exposure

@@ -14,13 +14,13 @@
 # %% [markdown]
 # # Ignore or negative?
 #
-# **Result.** Ignore excludes unknown labels from the loss, AN treats them as absent. If a random share of all labels is
-# known (RPA), Ignore is up to 11 mAP above AN; if every class has equally many labels (FPC), AN is up to 11 above
-# Ignore. CSL, which ignores the unknown labels most likely to be present, is 0.3 to 8.0 mAP above AN (but not with
-# 1,000 labels per class: -1.1) and below Ignore under RPA with few labels. Its second part, a prior of class
-# frequencies, helps only with enough labels to estimate it.
+# **Result.** Ignore excludes unknown labels from the loss, AN treats them as absent. On synthetic `scenes`, with tuned
+# heads, Ignore is 0.4 to 7.7 mAP above AN if a random share of all labels is known (RPA), and 1.8 to 11.4 below if every
+# class has equally many labels (FPC). CSL, which ignores the unknown labels most likely to be present, is 0.2 to 6.0
+# above AN (but not with 1,000 labels per class: -1.2), and below Ignore under RPA. Its second part, a prior of class
+# frequencies, gains 1.3 with 100 labels per class, and needs enough labels to be estimated.
 #
-# **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); 16 minutes in full on one core,
+# **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); 45 minutes in full on one core,
 # 20 seconds with `SIMKIT_SIZE=quick`.
 
 # %%
@@ -143,17 +143,16 @@ for pair, gap in gaps.items():
 # With every number of labels Ignore is ahead under RPA and AN under FPC, significantly over 8 draws. The gap narrows
 # with more labels, but not at every step. For the most frequent class Ignore is always ahead.
 #
-# CSL with the chosen eta is ahead of AN by 2.7, 5.9, 1.0 and 0.3 points under FPC, but not with 1,000 labels per class
-# (-1.1), and by 0.4 to 8.0 under RPA. Under RPA Ignore is 1.1 to 2.9 ahead of CSL, except where 90 % of the labels are
-# known. In the paper CSL is best under FPC, in mAP and for person (Fig. 10); CSL under RPA is not shown.
+# CSL with the chosen eta is ahead of AN by 3.0, 4.4, 2.7 and 0.2 points under FPC, but not with 1,000 labels per class
+# (-1.2), and by 0.3 to 6.0 under RPA. Under RPA Ignore is 0.1 to 1.6 ahead of CSL, with the fewest labels not
+# significantly. In the paper CSL is best under FPC, in mAP and for person (Fig. 10); here it is except with 1,000 labels
+# per class. CSL under RPA is not shown there.
 #
-# CSL ranks labels, and rounding can change a rank: the same run, trained together with other methods, differs by up to
-# 0.8 points, and a mean over 8 draws by up to 0.3.
+# CSL ranks labels, and rounding can change a rank, so other processors give other decimals.
 #
-# Under FPC with at most 30 labels per class validation chooses 0.9 (0.7 where a processor rounds otherwise), which almost
-# no class exceeds, so the prior is switched off. With 100 labels 0.9 and 0.3 are level, so that rounding decides. To show
-# the prior's effect, the following sections, except the ablation, set eta to 0.3, a frequency that eleven classes exceed.
-# With this eta CSL minus AN is -10.9, -2.7, +1.9, +0.3 and -1.1 under FPC.
+# Under FPC with at most 30 labels per class validation chooses an eta of 0.9, which almost no class exceeds, so the prior
+# is switched off. With 100 and 300 labels it chooses 0.3, a frequency that eleven classes exceed, and the following sections,
+# except the ablation, set eta to it. With this eta CSL minus AN is -10.2, -3.0, +2.7, +0.2 and -1.3 under FPC.
 
 # %% tags=["remove-input"]
 gap, low, high = (gaps["ignore", "an"][end] for end in ("mean", "low", "high"))
@@ -166,7 +165,7 @@ alone = gaps[with_prior, "an"].loc["map_all", "fpc"]
 assert quick or ((over["low"].loc[:300] > 0).all() and over["high"][1000] < 0)
 behind = gaps["csl", "ignore"]["high"].loc["map_all", "rpa"]
 assert quick or (gaps["csl", "an"]["low"].loc["map_all", "rpa"] > 0).all()
-assert quick or (behind.loc[:0.3] < 0).all()
+assert quick or (behind.loc[0.1:0.3] < 0).all()
 assert quick or ((alone["high"].loc[[10, 30, 1000]] < 0).all() and alone["low"][100] > 0)
 
 # %% [markdown]
@@ -286,7 +285,7 @@ tuning = None if quick else Tuning(runs=25, space=spaces)
 grid = Grid(schemes=names[1:], methods=parts, tuning=tuning, **how)
 table_1 = simkit.compare(grid, out="table_1", workers=workers).table
 worth = ablation(table_1, "an", metric="map_all")
-draw("ablation")(worth, heading="Ignoring likely labels gains under every scheme")
+draw("ablation")(worth, heading="Ignoring likely labels gains under every scheme, the prior under FPC only")
 
 # %%
 if not quick:
@@ -308,26 +307,26 @@ for base, others in pairs.items():
     print((100 * pairs[base][ends]).round(1).join(pairs[base]["significant"]).to_string())
 
 # %% [markdown]
-# Over AN, ignoring likely labels gains 1.0 (FPC), 3.7 (proposals) and 3.8 (federated); P-ASL alone loses 1.4, 1.6 and 2.2. The chosen eta, 0.9 under
-# all three schemes, switches the prior off, so the prior adds nothing. Under FPC validation preferred 0.9 to 0.3 by
-# 77.4 to 77.3 in one draw, a difference whose sign depends on rounding; on the test split 0.3 is better (1.9 over AN). The constant temperature is ahead of AN and
-# of P-ASL under every scheme; in the paper it is 0.35 above Negative and below P-ASL. The soft prior is 1.7 ahead of
-# the likelihood alone under FPC, 0.6 behind under proposals and 2.8 behind under `federated`; in the paper it is 0.1
-# behind the threshold.
+# Over AN, ignoring likely labels gains 1.4 (FPC), 2.8 (proposals) and 3.4 (federated). P-ASL alone gains 0.6, 0.6 and
+# 0.4 (the last not significantly; paper: 0.9), ASL 0.0, 0.5 and 0.3; it is below P-ASL under FPC only (0.5). The constant temperature is
+# 0.4, 0.5 and 0.2 above AN (the last not significantly) and below P-ASL; in the paper it is 0.35 above Negative and
+# below P-ASL. The chosen eta is 0.3 under FPC, where the prior adds 1.3 to the likelihood (paper: 0.4), 0.7 under proposals, where
+# validation prefers it in two draws and it costs 1.8 on the test split, and 0.9 under `federated`, where it is off. The
+# soft prior is 0.3 behind the threshold under FPC (paper: 0.1), 0.8 ahead of it under proposals and 3.6 behind under `federated`.
 
 # %% tags=["remove-input"]
 low, high = (over_an[end].unstack(0)[names[1:]] for end in ends[1:])
-assert quick or (low.loc[["csl(prior=none)", "ls-constant"]] > 0).all(axis=None)
-assert quick or (high.loc[["p-asl", "asl"]] < 0).all(axis=None)
-assert quick or high.loc["ignore", [fixed, names[3]]].max() < 0 < low.loc["ignore", names[2]]
+assert quick or (low.loc["csl(prior=none)"] > 0).all() and low.loc["ls-constant", names[1:3]].min() > 0
+assert quick or low.loc["p-asl", names[1:3]].min() > 0 > low.loc["p-asl", names[3]]
+assert quick or high.loc["ignore", [fixed, names[3]]].max() < 0
 low = {base: table["gap_low"].unstack(0) for base, table in pairs.items()}
-assert quick or (low["p-asl"].loc[["csl(prior=none)", "ls-constant"]] > 0).all(axis=None)
-assert quick or low["csl"].loc["csl(prior=soft)", fixed] > 0
+assert quick or (low["p-asl"].loc["csl(prior=none)"] > 0).all() and low["csl(prior=none)"].loc["csl", fixed] > 0
+assert quick or low["csl"].loc["csl(prior=soft)", names[2]] > 0
 top = wide["chromatic color"].unstack(0)
 assert quick or top.loc["csl(prior=soft)", fixed] > top.loc["an", fixed] + 0.02
 
 # %%
-heading = "Under FPC the soft prior leads in the mean and equals Ignore on the class"
+heading = "Under FPC CSL leads in the mean and equals Ignore on the class"
 draw("score-pair", scheme=fixed, y="chromatic color")(three, heading=heading)
 
 # %% [markdown]
@@ -386,14 +385,14 @@ for (name, of), cost in lost.items():
 # %% [markdown]
 # With few labels it is mostly the estimate. With ten labels per class, and under `federated`, the temporary model
 # predicts most classes in a third of the images, so CSL becomes Ignore. With the true frequencies the cost falls from
-# 13.3 to 3.0 and from 11.1 to 3.9. Under `proposals` it is the idea: 3.2 of 4.3 remain, possibly because eleven classes
+# 12.7 to 2.3 and from 10.2 to 2.0. Under `proposals` it is the idea: 1.4 of 1.7 remain, possibly because eleven classes
 # of `scenes` are in three of ten images or more, so many true negatives are ignored; in COCO one class of 80 is that
 # frequent.
 
 # %% tags=["remove-input"]
 cost = lost.map(lambda one: one.mean)
 assert quick or all(cost[n, "truth"] < 0.5 * cost[n, "estimate"] for n in (little, names[3]))
-assert quick or cost[names[2], "truth"] > 0.5 * cost[names[2], "estimate"] > 1
+assert quick or cost[names[2], "truth"] > 0.5 * cost[names[2], "estimate"] > 0.3
 assert quick or min(above[little], above[names[3]]) > 30 > 11 == (share > 0.3).sum()
 
 # %% [markdown]
@@ -415,21 +414,22 @@ swept = simkit.compare(grid, out="knobs", workers=workers).table
 from simkit.analysis import sweep
 
 over_k = sweep(swept, "top_k", metric="map_all")
-heading = "Alone, the likelihood is best with five labels; with the prior 0 to 5 are level"
+heading = "Alone, the likelihood is best with two labels, with the prior with five"
 draw("sweep", score="mAP of all classes")(over_k, heading=heading)
 
 # %%
 over_gamma = sweep(swept, "gamma_neg", metric="map_all")
-print(over_gamma[["method", "value", "mean", "low", "high"]].round(3).to_string())
+for over in (over_k, over_gamma):
+    columns = ["mean", "low", "high", "gap", "gap_low", "gap_high"]
+    print((100 * over.set_index(["method", "value"])[columns]).round(1).to_string())
 
 # %% tags=["remove-input"]
 knob = over_k.set_index(["method", "number"])["mean"].unstack(0)
 likelihood_alone, union = knob["csl(prior=none)"], knob[with_prior]
-worse = over_k.query("method == 'csl(prior=none)' and number != 5")
-assert quick or (likelihood_alone.idxmax() == 5 and (worse.gap_high < 0).all())
+assert quick or (likelihood_alone.idxmax() in (2, 5) and likelihood_alone[5] > likelihood_alone[[0, 10]].max())
 assert quick or (union > likelihood_alone).loc[:10].all()
-assert quick or union.loc[:5].max() - union.loc[:5].min() < 0.003
-assert quick or over_gamma["mean"].is_monotonic_decreasing
+assert quick or union.loc[:5].max() - union.loc[:5].min() < 0.005
+assert quick or over_gamma.set_index("number")["mean"].idxmax() == 2
 
 # %% [markdown]
 # ## Groups of classes
@@ -453,7 +453,7 @@ print((100 * rivals[["mean", *ends]]).round(1).join(rivals["significant"]).to_st
 # %% tags=["remove-input"]
 low, high = rivals.gap_low, rivals.gap_high  # over IMCL
 assert quick or all(low[m] < 0 < high[m] < 0.02 for m in earlier[3:])
-assert quick or (high["curriculum"] < 0 and high["latent-noise"] < -0.3)
+assert quick or (high["curriculum"] < 0 and high["latent-noise"] < high["curriculum"])
 
 # %% [markdown]
 # ## Summary
@@ -461,23 +461,24 @@ assert quick or (high["curriculum"] < 0 and high["latent-noise"] < -0.3)
 # | question | here | in the paper |
 # |---|---|---|
 # | Fewest labels (Fig. 1) | the class in 94 % of images: 27 of 2,824 under `federated` | "Black": 1,688 of 9 million |
-# | Ignore − AN (Fig. 6) | RPA +0.2 to +10.9, FPC −10.9 to −1.5 | the same, in curves |
-# | CSL − AN (Fig. 10), eta by validation | FPC +2.7, +5.9, +1.0, +0.3, −1.1 | CSL best |
-# | Most frequent class (Fig. 10, Table 4) | Ignore 1.8 to 3.9 over AN; soft prior level with Ignore | person: 99.8, 97.2 |
+# | Ignore − AN (Fig. 6) | RPA +0.4 to +7.7, FPC −11.4 to −1.8 | the same, in curves |
+# | CSL − AN (Fig. 10), eta by validation | FPC +3.0, +4.4, +2.7, +0.2, −1.2 | CSL best |
+# | Most frequent class (Fig. 10, Table 4) | Ignore 2.5 to 3.7 over AN under FPC; CSL level with Ignore from 100 labels on | person: 99.8, 97.2 |
 # | Estimated prior, Spearman (Fig. 7) | 0.78 by Ignore, 0.44 by AN | 0.81; Negative far lower |
 # | Likely labels (Fig. 4) | 93 % present at rank 1, 16 % of all unknown ones | an example |
-# | SE (LS) over Negative (Table 1) | ahead under every scheme | +0.35 |
-# | Likelihood over P-ASL (Table 1) | FPC +2.5, proposals +5.4, federated +5.9 | +0.1 |
-# | Soft prior over the likelihood alone (Table 5: over the threshold) | FPC +1.7, proposals −0.6, federated −2.8 | −0.1 |
-# | `top_k`, `gamma_neg` (Figs 9, 8) | 5 of 52; lowest, 0 | 200 of 9,600; 2 |
-# | CSL − IMCL (Table 3) | +0.3, not significant | +5 |
+# | P-ASL over Negative (Table 1) | FPC +0.6, proposals +0.6, federated +0.4 (not significant) | +0.9 |
+# | SE (LS) over Negative (Table 1) | FPC +0.4, proposals +0.5, federated +0.2 (not significant) | +0.35 |
+# | Likelihood over P-ASL (Table 1) | FPC +0.9, proposals +2.2, federated +3.0 | +0.1 |
+# | Prior and likelihood over the likelihood alone (Table 1) | FPC +1.3, proposals −1.8, federated 0.0 (switched off) | +0.4 |
+# | Soft prior over the threshold (Table 5) | FPC −0.3, proposals +0.8, federated −3.6 | −0.1 |
+# | `top_k`, `gamma_neg` (Figs 9, 8) | 2 of 52 (with the prior 5); 2 | 200 of 9,600; 2 |
+# | CSL − IMCL (Table 3) | +0.8, not significant | +5 |
 #
-# The paper's claims about unknown labels hold in part: CSL is behind Ignore under RPA and below AN with 1,000 labels per
-# class. Its prior helps only with enough labels: at eta = 0.3 it gains 0.9 over
-# the likelihood with 100 labels per class, and costs 4 to 13 with ten, under proposals and under `federated`. On
-# [photographs](../benchmarks/results/class_prior.md) the likelihood helps too, and Ignore is ahead of AN under FPC,
-# though not significantly at 10 and 500 labels per class. The latent noise model fails here: 16.2 mAP, with chance at
-# 18.
+# The paper's claims about unknown labels hold in part: the order of Negative, P-ASL, the likelihood and both parts is the
+# paper's under FPC, but CSL is behind Ignore under RPA and below AN with 1,000 labels per class, and its prior helps only
+# with enough labels: at eta = 0.3 it costs 12.7 with ten labels per class, 10.2 under `federated` and 1.7 under
+# proposals. On [photographs](../benchmarks/results/class_prior.md) the likelihood helps too, and Ignore is ahead of AN
+# under FPC, though not significantly at 10 and 500 labels per class.
 #
 # ## Exercises
 #
@@ -504,7 +505,7 @@ assert quick or (high["curriculum"] < 0 and high["latent-noise"] < -0.3)
 # print(ablation(table, "an", metric="map_all")[["method", "mean", "gap", "gap_low", "gap_high"]])
 # ```
 #
-# No: Ignore is 2.6 points behind AN (2.0 to 3.3); with `skew=2` it is 2.7 ahead.
+# No: Ignore is 3.3 points behind AN (2.4 to 4.1); with `skew=2` it is 1.2 ahead, not significantly.
 #
 # </details>
 #
