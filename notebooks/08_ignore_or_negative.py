@@ -316,11 +316,11 @@ for base, others in pairs.items():
 
 # %% tags=["remove-input"]
 low, high = (over_an[end].unstack(0)[names[1:]] for end in ends[1:])
-assert quick or (low.loc["csl(prior=none)"] > 0).all() and low.loc["ls-constant", names[1:3]].min() > 0
+assert quick or ((low.loc["csl(prior=none)"] > 0).all() and low.loc["ls-constant", names[1:3]].min() > 0)
 assert quick or low.loc["p-asl", names[1:3]].min() > 0 > low.loc["p-asl", names[3]]
 assert quick or high.loc["ignore", [fixed, names[3]]].max() < 0
 low = {base: table["gap_low"].unstack(0) for base, table in pairs.items()}
-assert quick or (low["p-asl"].loc["csl(prior=none)"] > 0).all() and low["csl(prior=none)"].loc["csl", fixed] > 0
+assert quick or ((low["p-asl"].loc["csl(prior=none)"] > 0).all() and low["csl(prior=none)"].loc["csl", fixed] > 0)
 assert quick or low["csl"].loc["csl(prior=soft)", names[2]] > 0
 top = wide["chromatic color"].unstack(0)
 assert quick or top.loc["csl(prior=soft)", fixed] > top.loc["an", fixed] + 0.02
