@@ -332,8 +332,7 @@ class Curves:
 
     def answers(self, number: int) -> Answers:
         """So many answers to each question, where the errors are known."""
-        pool = self.evidence.pool
-        shown = float((pool.present / pool.images).mean())
+        shown = self.evidence.pool.chance
         return Answers.of(number, self.errors or (0.0, 0.0), self.usual, shown)
 
     def gain(self, method: str, answers: Answers, times: Array) -> Array:

@@ -195,6 +195,11 @@ class Pool:
         """(L',) images that show each scored class."""
         return np.asarray(self.truth.counts[self.scored], np.float64)
 
+    @property
+    def chance(self) -> float:
+        """mAP of a random order of many images: the mean share of images with a scored class."""
+        return float((self.present / self.images).mean())
+
     def searched_by(self, scores: Folder) -> Pool:
         """The same pool, searched in the order of a file of scores.
 

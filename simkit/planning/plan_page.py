@@ -104,15 +104,16 @@ def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
         gain = max(plan.gain_of(best), 0.0)
         what = f"{dollars(step.dollars)} on {_before(plan)}" if step.dollars else "nothing"
         yield "Spend", f"{what}: {_tried(plan)}"
-        yield "Expect", f"{points(score)} mAP on new images, with {with_what}."
+        chance = f"a random order has {points(plan.evidence.pool.chance)}"
+        yield "Expect", f"{points(score)} mAP on new images ({chance}), with {with_what}."
         if plan.said is not None:
             yield "Range", f"{_band(plan.said)} mAP with 90% probability."
         why, target = "", plan.project.target
         if target is not None and plan.reached_today:
-            chance = (
+            with_ = (
                 "" if plan.curves.free >= target else f", with {plan.today(target):.0%} probability"
             )
-            why = f" {points(target)} is reached without a purchase{chance}."
+            why = f" {points(target)} is reached without a purchase{with_}."
         elif gain < LOSS:
             why = f" The best purchase is expected to add only {points(gain)} points of mAP."
         yield from _target(plan)
@@ -328,6 +329,7 @@ def _meaning(plan: Decision) -> str:
     names = [(pool.truth.classes[pool.scored[one]], f"{100 * ap[one]:.0f}") for one in (good, poor)]
     return render(TEXTS["meaning"], {
         "pilot": points(score), "classes": len(ap), "names": dict(names), "plan": plan,
+        "chance": points(pool.chance),
         "today": points(plan.so_far), "after": points(plan.chosen.median),
         "alone": plan.evidence.received is None, "left_out": len(pool.truth.classes) - len(ap),
     })  # fmt: skip
@@ -652,12 +654,14 @@ def _details(plan: Decision) -> Iterator[Section]:
     }  # fmt: skip
     if (others := _other_labels(plan)).rows:
         yield Section(others.title, table=replace(others, title=""))
-    yield Section("The order", items=(*_rendered(TEXTS["order"], values), _train(plan)))
+    if plan.purchase_needed:
+        yield Section("The order", items=(*_rendered(TEXTS["order"], values), _train(plan)))
     if (paid := _bill(plan, paid=True)).rows:
         yield Section("Already paid", table=paid)
-    more = _frontier(plan.choice.every, chosen.pair)[::2]
-    title = f"Other amounts of {chosen.option}"
-    yield Section(title, table=_table("", (_row(plan, one) for one in more)))
+    if plan.purchase_needed:
+        more = _frontier(plan.choice.every, chosen.pair)[::2]
+        title = f"Other amounts of {chosen.option}"
+        yield Section(title, table=_table("", (_row(plan, one) for one in more)))
     if by_answers := _by_answers(plan):
         rows = ({"answers": f"{one.answers.number}"} | _row(plan, one) for one in by_answers)
         title = "Get another answer, or another image?"

@@ -479,6 +479,13 @@ def test_the_pilot_alone_is_stated_with_the_average_precision_of_two_classes(pil
     truth = datasets.open(spec).truth["train"]
     planned = planted.average_precision(simulate(truth, "full-subset"), truth, "an")
     text = answers(plan(pilot, 20, images=9_000))["mAP"]
+    chance = 100 * (truth.counts / truth.shape[0]).mean()
+    assert f"a class, {chance:.1f} would be right in a random order, " in text
+    none = plan(pilot, 0.3, images=9_000)
+    assert f" mAP on new images (a random order has {chance:.1f}), with" in answers(none)["Expect"]
+    titles = {one.title for one in none.page.details}
+    assert not none.purchase_needed and "Prices: hourly" in titles
+    assert "The order" not in titles and not any(one.startswith("Other amounts") for one in titles)
     said = re.search(r"([\d.]+) are right with .* \(class (\d+) (\d+), class (\d+) (\d+)\)", text)
     assert float(said[1]) == pytest.approx(100 * planned.mean(), abs=1.5)
     good, poor = int(said[2]), int(said[4])
