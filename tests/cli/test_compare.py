@@ -146,7 +146,8 @@ def test_a_dry_run_prints_the_plan_and_computes_nothing(shell, monkeypatch) -> N
     done = shell("compare", "grid.toml", "--dry-run", "--workers", 2)
     assert done.code == 0 and re.fullmatch(
         r"plan: 2 schemes x 1 budget x 2 methods x 2 draws: 8 trainings, and 6 with all labels\n"
-        r"14 trainings in 1 job\n"
+        r"14 trainings in 1 job, 4 of them shared \(methods that are equal on complete labels are "
+        r"trained once\)\n"
         r"features: 0\.\d MB in empty; to compute: \d\d\d images\n"
         r"roughly 0:0\d:\d\d of processor time, 0:0\d:\d\d if each of 2 workers .*; "
         r"about [\d,]+ MB per worker\n",
