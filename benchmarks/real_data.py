@@ -1,6 +1,6 @@
 """Labels that people made, in four ways that simulations usually leave out.
 
-    SIMKIT_DATA=... python benchmarks/real_data.py --work FOLDER [--out FILE] [PART ...]
+    SIMKIT_DATA=... NLTK_DATA=... python benchmarks/real_data.py --work FOLDER [--parts PART ...]
 
 `size`: people name large objects first (MSRC-v2, whose masks say how large a class is in an image).
 `campaigns`: two groups of people tagged the same kind of photographs by different habits (CCP).
@@ -234,13 +234,15 @@ def keywords(work: Path, draws: int) -> list[str]:
             simkit.train(task, run.method_spec, settings=replace(TRAINING, lr=run.lr), draw=draw)
             .scores(simkit.FeatureInputs(features["test"])) for draw in range(draws)
         ]  # fmt: skip
-        measured[run.method] = [mean_of([five(one, truth) for one in scores]) for truth in truths]
+        measured[run.method] = [
+            mean_of([five(one, truth, shown.sum(0) >= LEAST) for one in scores]) for truth in truths
+        ]
     rows = []
     for name, (one, fewer) in measured.items():
-        means = [100 * np.mean(one[key]) for key in ("precision", "recall", "map")]
+        keys = ("precision", "recall", "map")
+        means = [100 * np.nanmean(one[key]) for key in keys]
         gaps = [one[key] - measured["an"][0][key] for key in ("precision", "recall")]
-        lost = [100 * (np.mean(fewer[key]) - np.mean(one[key]))
-                for key in ("precision", "recall", "map")]  # fmt: skip
+        lost = [100 * np.nanmean(fewer[key]) - mean for key, mean in zip(keys, means, strict=True)]
         rows.append([
             name, *(f"{value:.1f}" for value in means[:2]), *(text(interval(gap)) for gap in gaps),
             f"{one['words']:.0f}", f"{means[2]:.1f}", *(f"{value:.1f}" for value in lost),
@@ -250,8 +252,8 @@ def keywords(work: Path, draws: int) -> list[str]:
     counts = np.diff(train.present.indptr)
     return [
         f"{train.shape[0]:,} training images with {labels.codes.nnz:,} keywords of "
-        f"{len(labels.classes)}, {counts.mean():.1f} of an image, {np.mean(counts == 5):.0%} of "
-        f"the images with five; {test.shape[0]} test images.", "", *table(heads, rows),
+        f"{len(labels.classes)}, {counts.mean():.1f} of an image and "
+        f"{counts.max()} at most; {test.shape[0]} test images.", "", *table(heads, rows),
     ]  # fmt: skip
 
 
@@ -259,15 +261,15 @@ def mean_of(measures: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {key: np.mean([one[key] for one in measures], 0) for key in measures[0]}
 
 
-def five(scores: np.ndarray, shown: np.ndarray) -> dict[str, Any]:
+def five(scores: np.ndarray, shown: np.ndarray, frequent: np.ndarray) -> dict[str, Any]:
     """Of the five likeliest words of each image: the share of them that it has, the share of its
-    words that are among them and how many words are right somewhere; and mAP."""
+    words that are among them (nan without any), how many words are right somewhere; and mAP."""
     best = np.zeros(scores.shape, bool)
     np.put_along_axis(best, np.argsort(-scores, 1)[:, :GUESSES], True, 1)
-    hits, frequent = best & shown, shown.sum(0) >= LEAST
+    hits, many = best & shown, shown.sum(1).astype(float)
     return {
         "precision": hits.mean(1) * shown.shape[1] / GUESSES,
-        "recall": hits.sum(1) / np.maximum(shown.sum(1), 1),
+        "recall": hits.sum(1) / np.where(many, many, np.nan),
         "words": hits.any(0).sum(),
         "map": float(average_precision(scores[:, frequent], shown[:, frequent]).mean()),
     }
@@ -436,7 +438,7 @@ PARTS: dict[str, tuple[Callable[[Path, int], list[str]], int]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="by default all")
+    parser.add_argument("--parts", nargs="+", choices=[*PARTS], default=[*PARTS])
     parser.add_argument("--work", type=Path, required=True, help="folder that keeps what is done")
     parser.add_argument("--out", type=Path, help="file for the tables")
     arguments = parser.parse_args()
@@ -444,7 +446,7 @@ def main() -> None:
         sys.exit("set SIMKIT_DATA to the folder of real data")
     warnings.simplefilter("ignore", UserWarning)
     lines: list[str] = []
-    for name in arguments.parts or PARTS:
+    for name in arguments.parts:
         part, draws = PARTS[name]
         folder = arguments.work / name
         folder.mkdir(parents=True, exist_ok=True)
