@@ -57,7 +57,9 @@ def scores_of(pack: Pack) -> dict[str, dict[str, np.ndarray]]:
     found: dict[str, dict[str, np.ndarray]] = {kind: {} for kind in KINDS}
     rng = np.random.default_rng(0)
     for split in SPLITS:
-        images = [row[Path(name).name] for name in pack.data.truth[split].images]
+        instances = json.loads((pack.archive / f"instances_{split}.json").read_text("utf-8"))
+        name_of = {image["id"]: Path(image["file_name"]).name for image in instances["images"]}
+        images = [row[name_of[image]] for image in pack.data.truth[split].images.tolist()]
         scores = every[np.ix_(images, columns)]
         permuted = scores.copy()
         for c, shown in enumerate(pack.present[split].T.astype(bool)):
@@ -74,7 +76,7 @@ def compared(pack: Pack, work: Path, kind: str, workers: int | None, draws: int)
     np.savez(
         work / f"{kind}.npz",
         scores=np.concatenate([scores[split] for split in SPLITS]),
-        file_names=np.concatenate([truth[split].images for split in SPLITS]),
+        file_names=np.concatenate([truth[split].images.astype(str) for split in SPLITS]),
         class_names=np.array(pack.data.classes),
     )
     files = {split: str(work / f"{split}.npz") for split in SPLITS}
