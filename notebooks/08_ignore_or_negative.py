@@ -20,7 +20,7 @@
 # above AN (but not with 1,000 labels per class: -1.2), and below Ignore under RPA. Its second part, a prior of class
 # frequencies, gains 1.3 with 100 labels per class, and needs enough labels to be estimated.
 #
-# **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); 45 minutes in full on one core,
+# **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); more than half an hour in full on one core,
 # 20 seconds with `SIMKIT_SIZE=quick`.
 
 # %%

@@ -27,7 +27,7 @@
 # Published mAP is that of CLIP ResNet-101 without training. Errors of the first three teachers are independent, which
 # favours the machine; people never err.
 #
-# **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); twenty minutes in full on one core, two with
+# **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); 17 minutes in full on one core, two with
 # `SIMKIT_SIZE=quick`. With weights the scores are real: `simkit score --model open_clip:ViT-B-16 --weights openai --data
 # folder:photos` writes them, and `scores = "scores.npz"` in a grid uses them.
 
