@@ -14,22 +14,24 @@
 # %% [markdown]
 # # Can a method trust its earlier predictions?
 #
-# **Result.** A moving average of earlier predictions shows which unknown labels are probably present. Ignoring these
-# (EN) gains 10.7 mAP over AN, which treats all unknown labels as absent, with linear heads, and 2.7 with whole
-# networks. Using them as positive pseudo-labels (EP) costs 5.0. Spatial consistency loss (SCL), which keeps heat maps
-# close to their moving average, lowers scores where a class is absent, but costs EN 0.9 mAP. With whole networks EN
-# is ahead on colours and grounds (by 10.7 mAP), AN on rare objects (2.3).
+# **Result.** On synthetic `scenes` with one named class per image, a moving average of earlier predictions shows which
+# unknown labels are probably present. With tuned linear heads, ignoring these (EN) gains 6.8 mAP over AN, which treats
+# all unknown labels as absent; using them as positives (EP) gains 5.4, but only at a learning rate of 100, and is below
+# AN at 0.1. With whole networks and one setting EN gains 2.8, and spatial consistency loss (SCL), which keeps heat maps
+# close to their moving average, costs EN 0.9. There EN is ahead on colours and grounds (10.7), AN on rare objects (2.3).
 #
-# **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; 22 minutes in full on one core;
+# **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; 23 minutes in full on one core;
 # `SIMKIT_SIZE=quick` takes 20 seconds and checks no numbers.
 
 # %%
 # %matplotlib inline
+import dataclasses
 import os
 import tempfile
 import warnings
 
 import numpy as np
+import pandas as pd
 
 import simkit
 from simkit import Grid, Source, Tuning, interval, open_source
@@ -57,7 +59,7 @@ with_interval = "{0.mean:+.1f} ({0.low:+.1f} to {0.high:+.1f})"  # a mean over d
 # has K n **expected positives**: the images with its highest averages. EN excludes them from AN's loss; EP treats
 # them as positives. EPR has no memory: it regularises the mean number of classes per image in a batch towards K. CL
 # keeps predictions close to the memory. We first train linear heads on features, with the true K of the training
-# images, every method without and with CL.
+# images, every method without and with CL, each with settings chosen on validation images.
 
 # %%
 K = round(train.counts.sum() / len(train.images), 1)
@@ -65,20 +67,42 @@ eight = [f"{name}{more}" for more in ("", "+cl") for name in
          ("an", f"en(expected={K})", f"ep(expected={K})", f"epr(expected={K})")]
 grid = Grid(methods=eight, **how)
 expected = ablation(simkit.compare(grid, out=f"{folder.name}/expected", workers=1).table, "an")
-draw("ablation")(expected, "Leaving expected positives out is best, learning from them worst")
+draw("ablation")(expected, "EN gains most; EP gains too, but only at a learning rate of 100")
+
+# %%
+heads = expected.set_index("method")
+gaps = (100 * heads[["mean", "gap", "gap_low", "gap_high"]].astype(float)).round(1)
+print("in points; the gap is to AN, at Holm's level")
+print(gaps.assign(significant=heads.significant).to_string())
+
+# %% [markdown]
+# EP's search goes on to the largest rate that it may try, 100. Mean mAP by learning rate, over the same draws:
+
+# %%
+by_rate, plain = {}, how | {"fair": False, "methods": eight[:3]}
+for lr in (0.01, 1) if quick else (0.01, 0.1, 1, 10, 100):
+    grid = Grid(**plain | {"train": dataclasses.replace(demo().train, lr=lr)})
+    table = simkit.compare(grid, out=f"{folder.name}/rate {lr:g}", workers=1).table
+    by_rate[lr] = 100 * table.groupby("method")["map"].mean()
+by_rate = pd.DataFrame(by_rate)
+by_rate.round(1)
 
 # %% tags=["remove-input"]
 worth = {row["method"]: row for row in expected.to_dict("records")}
-an, en, ep, epr = (worth[name]["mean"] for name in eight[:4])
-assert quick or (en > max(ep, epr) + 0.02 and worth[eight[1]]["gap_low"] > 0.08)
-assert quick or (worth[eight[2]]["gap_high"] < -0.02 and not worth[eight[3]]["significant"])
-assert quick or (not worth["an+cl"]["significant"] and abs(worth["an+cl"]["gap"]) < 0.005)
+_, en, ep, epr, cl, en_cl, *_ = (worth[name] for name in eight)
+assert quick or (en["gap_low"] > 0.04 and en["mean"] > epr["mean"] and epr["gap"] > 0 and ep["gap_low"] > 0)
+assert quick or (not cl["significant"] and abs(cl["gap"]) < 0.01 and en_cl["mean"] < en["mean"])
+assert quick or by_rate.loc[eight[2]].is_monotonic_increasing
+assert quick or by_rate.loc[eight[2], 0.1] < by_rate.loc["an", 0.1] < by_rate.loc[eight[1], 0.1]
 
 # %% [markdown]
-# **Ignoring** expected positives gains nearly eleven points. **Learning** from them costs five: the paper supposes
-# that a wrong expectation is confirmed by its own gradient. EPR and AN do not differ significantly. CL gains AN
-# nothing and costs EN three points, probably because it preserves the initial memory: "absent" for all classes that
-# were not named, which is wrong for one label in six. CL's weight matters more than its distance:
+# **Ignoring** expected positives gains 6.8 points. **Learning** from them depends on the learning rate: at 0.1 and
+# below EP is behind AN, and at 0.01 it hardly learns; from 1 on it is ahead, and at 100 by 5.4 over the tuned AN. The
+# paper supposes that a wrong expectation is confirmed by its own gradient. At a rate of 100 nearly all probabilities are
+# 0 or 1, which changes the loss more than the speed, so EP is hardly the same method there; why it helps is not
+# examined. EPR is 2.9 above AN. CL gains AN nothing and costs EN 2.5, probably because it preserves the initial memory:
+# "absent" for all classes that were not named, which is wrong for one label in six. CL's weight matters more than its
+# distance; at a tenth of the weight no distance costs anything significant:
 
 # %%
 near = [f"{eight[1]}+cl(distance={d},weight={w})" for d in ("l1", "l2", "jsd")
@@ -93,14 +117,15 @@ print(gaps.assign(significant=by_distance.significant).to_string())
 
 # %% tags=["remove-input"]
 plain = ablation(runs, near[0 if quick else 1], methods=near if quick else near[1::2]).to_dict("records")
-assert quick or (by_distance.gap_high[near[1::2]] < -0.008).all()
-assert quick or (by_distance.gap[near[0::2]].abs() < 0.005).all()
-assert quick or 0 < plain[1]["gap_low"] < plain[1]["gap"] < plain[2]["gap_low"] < 0.02
+assert quick or (by_distance.gap_high[near[1:4:2]] < 0).all()  # l1 and l2 with the weight 1
+assert quick or not by_distance.significant[near[0::2]].any()
+assert quick or 0 < plain[1]["gap"] < plain[2]["gap"] < 0.03
 
 # %% [markdown]
 # ## How many, and how long a memory?
 #
-# There are two hyper-parameters: **K**, and the momentum **mu** of the moving average.
+# There are two hyper-parameters: **K**, and the momentum **mu** of the moving average. Every value has its own learning
+# rate; no other setting is tried.
 
 # %%
 ks = [2, K, 16] if quick else [2, 5, 7, K, 12, 16]
@@ -108,7 +133,7 @@ mus = [0, 0.8] if quick else [0, 0.4, 0.8, 0.95]
 tried = [f"en(expected={k})" for k in ks] + [f"en(expected={K},mu={mu})" for mu in mus if mu != 0.8]
 grid = Grid(methods=tried, **own)
 chosen = simkit.compare(grid, out=f"{folder.name}/chosen", workers=1).table
-draw("sweep")(sweep(chosen, "expected"), "Too small a K costs points, too large a K does not")
+draw("sweep")(sweep(chosen, "expected"), "Too small a K costs points; above the true K nothing differs")
 
 # %%
 middle = tried[ks.index(K)]
@@ -138,20 +163,20 @@ for name, each in moved.items():
 # %% tags=["remove-input"]
 assert quick or all(interval(gap).high < -1 for gap in moved[low].values())
 assert quick or (moved[low][">=6"] - moved[low]["2"]).mean() < 0 < (moved[high][">=6"] - moved[high]["2"]).mean()
-assert quick or choice.gap_high[[*tried[:3], tried[6]]].max() < 0
-assert quick or choice.gap[[*tried[4:6], tried[7]]].abs().max() < 0.0075
-assert quick or (choice.gap[tried[4:6]] > 0).all()
+assert quick or (choice.gap_high[tried[0]] < 0 and choice.gap[tried[1]] < 0)
+assert quick or not choice.significant.drop([middle, tried[0], tried[1]]).any()
+assert quick or choice.gap[tried[4:]].abs().max() < 0.02
 
 # %% [markdown]
-# A K of 2 costs three to five points for all groups of images; above the true K, EN gains half a point at most. The
-# paper's best K is just below the true one; a small K suits images of few classes, a large K those of many (Fig. 5d).
-# The differences here have the same signs; over 6 draws (random repetitions) most are not significant. A mu of 0 costs about
-# 1.5 points; 0.4 is within half a point of the paper's 0.8.
+# A K of 2 costs 2.7 points; between 5 and 16 no K differs significantly from the true one, and no mu from the paper's
+# 0.8, each with its own learning rate. The paper's best K is just below the true one; a small K suits images of few
+# classes, a large K those of many (Fig. 5d). At a rate of 0.1 for all (the second figure) the differences have the same
+# signs, and are not significant over 6 draws (random repetitions).
 #
 # ## From pixels, through crops
 #
 # Now the whole network is trained on flipped crops of a quarter to all of the image: its head for 20 epochs, then all
-# layers for 8. SCL keeps a heat map of 16 x 16 cells for each image and class, and, once the head is trained,
+# layers for 8, with one setting for all methods. SCL keeps a heat map of 16 x 16 cells for each image and class, and, once the head is trained,
 # compares a crop with its part of the map. (The paper starts after tens of thousands of steps; here it is 760, since
 # there are 600 images.) `weight=0` records the maps without the loss, so the method is EN.
 
@@ -384,25 +409,25 @@ assert quick or all((one.mean > 0) == (kind == "frequent objects") for (kind, _)
 #
 # | question | here | in the paper |
 # |---|---|---|
-# | Does EN beat AN? | heads +10.7 (+9.9 to +11.5); from pixels +2.7 (+0.6 to +4.9), 37.9 against 35.1 | +2.9, 72.3 against 69.4 (Table 2) |
-# | Ignore expected positives, or learn from them? | ignore: EP -5.0 and EN +10.7 against AN; + CL -4.0, +7.6 | EP + CL 65.8, EN + CL 72.4 (Table 2) |
-# | And EPR? | not significantly different from AN: -0.8 (-3.4 to +1.8) | EPR + CL 71.7, between AN and EN (Table 2) |
-# | What do AN and EN gain by CL? | +0.1, not significant; -3.0, at a tenth of its weight -0.3 | +0.7; +0.1 (Table 2) |
+# | Does EN beat AN? | heads +6.8 (+4.7 to +8.8); from pixels +2.8 (+0.6 to +4.9), 37.9 against 35.1 | +2.9, 72.3 against 69.4 (Table 2) |
+# | Ignore expected positives, or learn from them? | against AN: EN +6.8, EP +5.4 at a rate of 100 and 49.3 against 54.3 at 0.1; with CL +4.2 and +5.6 | EP + CL 65.8, EN + CL 72.4 (Table 2) |
+# | And EPR? | +2.9 (+0.1 to +5.7) over AN, between AN and EN | EPR + CL 71.7, between AN and EN (Table 2) |
+# | What do AN and EN gain by CL? | 0.0, not significant; -2.5, at a tenth of its weight -0.2, not significant | +0.7; +0.1 (Table 2) |
 # | And SCL, from pixels? | to EN -0.9 (-1.2 to -0.6) | to AN +0.8, to EN +1.4 (Table 2) |
-# | Which K? | no difference from the true 9.5 on; 7 costs 0.8, 2 costs 5.0 | 2.5, the truth being 2.9 (Fig. 5c) |
-# | Does K favour images of few or of many classes? | not significantly: a K of 2 costs those of many 1.2 more | small few, large many (Fig. 5d) |
-# | Which mu? | 0.4 or 0.8; 0 costs 1.6, 0.95 costs 0.3 | 0.8 (Fig. 5b) |
-# | Do heat maps find unnamed objects? | maximum on an object in 77 % with and without SCL | in the images shown (Figs 2, 3) |
+# | Which K? | no significant difference from 5 on (the true one is 9.5); 2 costs 2.7 | 2.5, the truth being 2.9 (Fig. 5c) |
+# | Does K favour images of few or of many classes? | not significantly: at a rate of 0.1 a K of 2 costs those of many 1.2 more | small few, large many (Fig. 5d) |
+# | Which mu? | none of 0, 0.4, 0.8 and 0.95 differs significantly | 0.8 (Fig. 5b) |
+# | Do heat maps find unnamed objects? | maximum on an object in 78 % without and 77 % with SCL | in the images shown (Figs 2, 3) |
 # | Does SCL lower absent classes? | negatives 0.043 becoming 0.029 | yes (Fig. 4) |
 # | Does SCL sharpen objects? | a little: inside to outside 5.1 without, 5.5 with | yes (Fig. 4) |
 # | Which method underestimates? Median of the highest probability | full 1.00, EN 0.93, EN + SCL 0.71, AN 0.12 | AN low, EN + SCL more akin to full (Fig. 5a) |
 # | Do small objects gain by SCL? | no: -0.2, not significant; large ones -1.5 | an improvement is reported (appendix D) |
 # | On which classes does EN lead AN? | on colours and grounds (+10.7); on frequent objects +2.6, not significant; on rare ones −2.3 | not asked |
-# | Which distance? | JSD, l2, l1 in this order, 1.4 points apart, 0.1 at a tenth of the weight | studied (appendix E) |
-# | Top-1: AN, EN + SCL | 79.5, 87.5, +8.1 (+3.0 to +13.1); EN 88.3 | 83.1, 83.9 on ReaL (Table 3) |
+# | Which distance? | JSD, l2, l1 in this order, at most 1.5 points apart; level at a tenth of the weight | studied (appendix E) |
+# | Top-1: AN, EN + SCL | 79.5, 87.5, +8.0 (+3.1 to +13.0); EN 88.3 | 83.1, 83.9 on ReaL (Table 3) |
 #
-# The paper's first finding is confirmed: ignoring expected positives helps most (+10.7 with heads, +2.7 from pixels),
-# learning from them is harmful. SCL cleans the heat maps, but does not raise mAP. The memory starts with "absent" for
+# The paper's first finding is confirmed: ignoring expected positives helps most (+6.8 with heads, +2.8 from pixels).
+# Learning from them is harmful at usual learning rates only. SCL cleans the heat maps, but does not raise mAP. The memory starts with "absent" for
 # all classes that were not named: wrong for two labels in eighty on the paper's COCO, for nearly nine in fifty-two
 # here. The start of SCL matters: after 20 epochs of the head SCL costs a point; after 5, or if the memory is reset
 # after the head's epochs, three to six, in one or two draws (`benchmarks/results/consistency.md`). The initial memory
@@ -420,7 +445,7 @@ assert quick or all((one.mean > 0) == (kind == "frequent objects") for (kind, _)
 # table = simkit.compare(grid, out=f"{folder.name}/many", workers=1).table
 # print(ablation(table, "an")[["method", "mean", "gap", "gap_low", "gap_high"]])
 # ```
-# With few labels missing EN gains 0.2 points (+0.0 to +0.3), and CL costs nothing: EN + CL gains 0.2 (+0.1 to +0.4).
+# With few labels missing neither EN (0.4, -0.3 to +1.1) nor EN + CL (0.3, -0.3 to +1.0) differs significantly from AN.
 # The initial memory is then rarely wrong.
 # </details>
 #
@@ -430,13 +455,14 @@ assert quick or all((one.mean > 0) == (kind == "frequent objects") for (kind, _)
 #
 # ```python
 # pair = ["an", f"en(expected={K})"]
-# heads = [models(scenes, pair, "single-positive", settings=demo().train, draw=n) for n in range(6)]
+# settings = dataclasses.replace(demo().train, lr=0.0316)  # chosen for both above
+# heads = [models(scenes, pair, "single-positive", settings=settings, draw=n) for n in range(6)]
 # sizes = 100 * object_size(heads, maps, test, scenes.data.boxes["test"]).pivot(
 #     index="draw", columns=["part", "method"], values="map")
 # for part in sizes.columns.unique("part"):
 #     print(part, with_interval.format(interval(sizes[part, pair[1]] - sizes[part, "an"])))
 # ```
-# No: EN is ahead at every size, by 6.9, 11.1 and 13.4 points, all significant over 6 draws. Heads see
+# No: EN is ahead at every size, by 3.7, 6.9 and 7.1 points, all significant over 6 draws. Heads see
 # 3,000 images; the 600 images of the networks name a rare object only a few times.
 # </details>
 #
