@@ -15,13 +15,14 @@
 # # How do the methods differ?
 #
 # **Result.** Most of the 36 methods use cross-entropy on known labels and differ in the loss of an
-# unknown label: four families make four assumptions on it (the figure below). 35 of them train on partial labels (Full needs complete ones). As an example, the model
-# predicts an unknown label as present, with a logit of 4 (a probability of 0.98), in the tenth epoch.
-# Then 9 methods lower the logit (a gradient of the loss above 0.1; 0.98 for AN, which treats unknown
-# labels as absent), 17 hardly change it, and 9 raise it (a gradient below -0.005).
+# unknown label. Four assumptions about it are common (figure and table below). 35 methods train on partial
+# labels (Full needs complete ones). As an example, the model predicts an unknown label as present, with a
+# logit of 4 (a probability of 0.98), in the tenth epoch. Then 9 methods lower the logit (a gradient of the
+# loss above 0.1; 0.98 for AN, which treats unknown labels as absent), 17 hardly change it, and 9 raise it
+# (a gradient below -0.005).
 #
-# **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; half a minute in full;
-# `SIMKIT_SIZE=quick` saves no time here.
+# **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; 16 seconds in full on one core, 10 with
+# `SIMKIT_SIZE=quick`.
 
 # %%
 # %matplotlib inline
@@ -73,12 +74,14 @@ figure.suptitle("What do the families assume about a label that nobody gave?", f
 figure.tight_layout()
 
 # %% [markdown]
-# | family | assumption on the missing labels | fails where |
+# Each panel has examples; the families of methods below are finer.
+#
+# | an unknown label | assumption | fails if |
 # |---|---|---|
-# | unknown counts as absent | nearly all of them are absent | many present classes are not named, as under single positives with many classes in an image |
-# | unknown says nothing | known labels are like unknown ones, and both signs are known | only positives are known: everything is predicted present |
-# | the model decides | a model learns the many true labels before the few wrong ones, or the number of classes in an image is known | false negatives are as many as true ones, or the number is wrong |
-# | similar images and classes decide | images with similar features show the same classes | features do not follow the classes |
+# | counts as absent | nearly all unknown labels are absent | many present classes are unknown, as under single positives with many classes in an image |
+# | says nothing | unknown labels are like known ones, and some labels are known to be absent | only positives are known: then every class is predicted as present |
+# | is decided by the model | a model learns the many right labels before the few wrong ones, or the number of classes in an image is known | wrong labels are as frequent as right ones, or the number is wrong |
+# | is decided by similar images and classes | images with similar features show the same classes, and similar classes are in the same images | the features do not separate the classes |
 #
 # ## Notation
 #
@@ -198,13 +201,13 @@ for name in ("epr", "en", "ep", "role"):
 # $v=\exp\left(-\frac{1}{2}(p-\mu)^2/s^2\right)$ its weight, both without gradient. In 8 epochs $w$ moves
 # from 0 towards 2, $\mu$ from 0.5 to 0.8 and $s$ from 2 to 0.5; $b=-2$.
 #
-# Two methods take pseudo-labels from an image-text model. $s_c$ is the softmax over classes of its cosines, divided by
-# a temperature of 0.01:
+# Two methods take pseudo-labels from an image-text model. $s_c$ is the softmax over classes of the cosine similarities
+# between the image and the names of the classes, divided by a temperature of 0.01:
 #
 # | method | unknown label with a pseudo-label | other unknown labels |
 # |---|---|---|
 # | VLPL | $u=\beta\,(0.9\,\ell^++0.1\,\ell^-)$ with $\beta=0.7$, where $s_c>0.3$ | as EM |
-# | AEVLP | $u=w\,(\rho\,\ell^++(1-\rho)\,\ell^-)$ with GR-Loss's $v$ and $w=1-v$, clipped to $[\lambda_2,\lambda_1]$, for the `top_k` classes with the highest $s_c$ above a threshold; tiles of the image have scores of their own | as GR-Loss; EPR's term is added |
+# | AEVLP | $u=r\,(0.9\,\ell^++0.1\,\ell^-)$, where $r$ is $1-v$ with $v$ of GR-Loss, clipped to 0.5 to 0.7; for at most three classes, whose mean $s_c$ of the image and one of its tiles is at least 0.5 | as GR-Loss, with $w$ moving to 10 and $b$ to $-8$; 0.001 times EPR's term is added |
 
 # %%
 for name in ("em", "splc", "gr-loss"):

@@ -91,10 +91,11 @@ for draw in draws:
 #
 # `full-subset` is people alone: complete labels of as many images as the budget pays for. With `machine` a pair (image
 # and class) with a probability of at least 50 % is labelled present, of at most 1 % absent ("strict": 90 % and 0.1 %);
-# people verify as many of the others as the budget pays for. Its scores are billed, $0.0015 an image, 1.50 dollars
-# in all; with 1.60 dollars people verify almost nothing. For every scheme and budget the best of three methods counts, by its mean on the test split;
-# on complete labels the three are the same. Every method has settings of its own, chosen in every draw on complete labels
-# of 420 validation images (the systematic teacher saw half of these).
+# people verify as many of the others as the budget pays for. The scores of the machine are billed at $0.0015 an image,
+# 1.50 dollars in all; with 1.60 dollars people verify almost nothing. For every scheme and budget the best of three
+# methods counts, by its mean on the test split; on complete labels the three are the same. The settings of every method
+# are chosen in every draw on complete labels of 420 validation images (the systematic teacher was trained on half of
+# these).
 
 # %%
 first, sure = round(0.0016 * N, 2), "machine(low=0.01, high=0.5)"
@@ -270,14 +271,16 @@ for name in names:
     print(f"{name:10} ${most}: {scores.mean().max():.1f} mAP, {lead} over people alone")
 
 # %% [markdown]
-# Given thresholds bring 4 to 30 % wrong present labels and 1 to 7 % wrong absent ones (50 % and 1 %). Stricter ones bring
-# fewer, but label only about half as many pairs, and mAP is lower, significantly in 18 of 20 cases. The
-# number of wrong labels does not decide either: the systematic teacher brings fewer than the independent one of 57 mAP
-# (4.4 and 18.5 % of the present labels), and its student is worse (50.6 and 64.3 mAP).
+# With the thresholds of 50 % and 1 %, 4 to 30 % of the present labels and 1 to 7 % of the absent ones are wrong. With
+# stricter thresholds fewer are wrong, but the machine labels only about half as many pairs, and mAP is lower,
+# significantly in 18 of 20 cases. The number of wrong labels does not decide either: the systematic teacher makes fewer
+# errors than the independent one of 57 mAP (4.4 and 18.5 % of the present labels), but its student is worse (50.6 and
+# 64.3 mAP).
 #
-# Scores and samples cost 6 to 10 dollars before any other question is asked, because samples (100 and 1,000 questions) do
-# not depend on the number of images, and the machine labels little in return. With people, at 20 dollars, measured thresholds are
-# behind people alone by 5.6 to 10.8 points with three of the teachers; with the best the two do not differ significantly.
+# With measured thresholds, scores and samples cost 6 to 10 dollars before any other question is asked, because samples
+# (100 and 1,000 questions) do not depend on the number of images, and the machine labels little in return. With people,
+# at 20 dollars, measured thresholds are behind people alone by 5.6 to 10.8 points with three of the teachers; with the
+# best teacher the two do not differ significantly.
 #
 # ## Does the bound hold?
 #
@@ -349,7 +352,7 @@ for dollars in budgets[2:4]:
 # %% [markdown]
 # * **The machine where it is sure, people on the rest**: ahead at 10 dollars with all teachers.
 # * **The scores choose what people are asked**: proposals are ahead of people alone at 10 dollars with the teachers of 57
-#   and 83 mAP (8.6 and 9.3 points), at 20 dollars with none; choosing uncertain images gains nothing significant.
+#   and 83 mAP (8.6 and 9.3 points), at 20 dollars with none; uncertain images gain nothing significant at either.
 # * **People alone**: from 20 dollars on if errors are systematic, from 40 on with the teacher of 37 mAP.
 #
 # `simkit plan` compares the same purchases for new images. The 1,000 images are the pilot:
@@ -364,8 +367,8 @@ for name in ("57 mAP", "systematic"):
     print(f"teacher: {titles[name]}", plan.text().split("\n\n")[1].partition("\nTrust")[0], "", sep="\n")
 
 # %% [markdown]
-# With independent errors the machine's labels come first, and complete labels by people later; with systematic errors it
-# buys complete labels at once.
+# With independent errors the plan first buys the machine's labels of 1,778 images; with systematic errors it buys complete
+# labels of 2,060 images.
 #
 # ## Cautions
 #
