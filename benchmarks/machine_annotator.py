@@ -62,8 +62,9 @@ def scores_of(pack: Pack) -> dict[str, dict[str, np.ndarray]]:
         images = [row[name_of[image]] for image in pack.data.truth[split].images.tolist()]
         scores = every[np.ix_(images, columns)]
         permuted = scores.copy()
-        for c, shown in enumerate(pack.present[split].T.astype(bool)):
-            for group in (shown, ~shown):
+        present, counts = (of[split].T.astype(bool) for of in (pack.present, pack.counts))
+        for c, (shown, counted) in enumerate(zip(present, counts, strict=True)):
+            for group in (shown & counted, ~shown & counted):
                 permuted[group, c] = rng.permutation(scores[group, c])
         found["detector"][split], found["independent"][split] = scores, permuted
     return found
