@@ -207,7 +207,7 @@ for name in ("epr", "en", "ep", "role"):
 # | method | unknown label with a pseudo-label | other unknown labels |
 # |---|---|---|
 # | VLPL | $u=\beta\,(0.9\,\ell^++0.1\,\ell^-)$ with $\beta=0.7$, where $s_c>0.3$ | as EM |
-# | AEVLP | $u=r\,(0.9\,\ell^++0.1\,\ell^-)$, where $r$ is $1-v$ with $v$ of GR-Loss, clipped to 0.5 to 0.7; for at most three classes, whose mean $s_c$ of the image and one of its tiles is at least 0.5 | as GR-Loss, with $w$ moving to 10 and $b$ to $-8$; 0.001 times EPR's term is added |
+# | AEVLP | $u=r\,(0.9\,\ell^++0.1\,\ell^-)$, where $r=1-v$ with $v$ of GR-Loss, clipped to 0.5 to 0.7; for at most three classes, whose mean $s_c$ of the image and one of its tiles is at least 0.5 | as GR-Loss, with $w$ moving to 10 and $b$ to $-8$; 0.001 times EPR's term is added |
 
 # %%
 for name in ("em", "splc", "gr-loss"):
