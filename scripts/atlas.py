@@ -72,7 +72,7 @@ OTHERS = [
     if name not in (*LEADING, *NOT_ALONE) and not name.endswith("-abs")
 ]  # fmt: skip
 COUNTED = ("en", "ep", "epr", "role")  # need the number of classes of an image, as in the papers
-# Columns without a place in the atlas, and columns of a number for each class.
+# Columns that the atlas leaves out, and columns with a number for each class.
 LEFT_OUT = (
     "effort", "validation_effort", "precision", "recall", "losses", "curve", "curve_of", "notes",
 )  # fmt: skip

@@ -307,8 +307,8 @@ class Evidence:
     squares
         The folder of runs whose network saw the central squares of images; "" if there are none.
     tuned_errors
-        Standard error of mAP by the choice of settings, by label option and method, where settings
-        were chosen.
+        By label option and method: standard error of mAP from the choice of settings, where
+        settings were chosen.
     """
 
     folders: tuple[str, ...]

@@ -110,10 +110,10 @@ def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
             yield "Range", f"{_band(plan.said)} mAP with 90% probability."
         why, target = "", plan.project.target
         if target is not None and plan.reached_today:
-            with_ = (
+            how_sure = (
                 "" if plan.curves.free >= target else f", with {plan.today(target):.0%} probability"
             )
-            why = f" {points(target)} is reached without a purchase{with_}."
+            why = f" {points(target)} is reached without a purchase{how_sure}."
         elif gain < LOSS:
             why = f" The best purchase is expected to add only {points(gain)} points of mAP."
         yield from _target(plan)

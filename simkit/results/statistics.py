@@ -132,7 +132,7 @@ class Scores:
         return replace(self, by_draw={d: one for d, one in self.by_draw.items() if d in kept})
 
     def __sub__(self, other: Scores) -> Scores:
-        """Differences over the draws that both have. Settings are chosen one by one."""
+        """Differences over the draws that both have; the errors of two choices are independent."""
         gaps = {d: one - other.by_draw[d] for d, one in self.by_draw.items() if d in other.by_draw}
         return Scores(gaps, math.hypot(self.tuned_error, other.tuned_error))
 

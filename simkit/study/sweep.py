@@ -168,7 +168,7 @@ def untried_values(grid: Grid, tried: Iterable[Job]) -> dict[str, dict[str, list
     """The values of the spaces that a sweep does not try, by method and setting."""
     assert grid.tuning is not None
     left: dict[str, dict[str, list[Any]]] = {}
-    # Of every scheme the same points of a space are tried.
+    # The same points of a space are tried under every scheme.
     pairs = (pair for of_scheme in tried_values(tried).values() for pair in of_scheme.items())
     for spec, values in pairs:
         for name, each in grid.tuning.values(spec).items():

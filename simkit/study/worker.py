@@ -539,7 +539,7 @@ class Repetition:
 
 
 def _notes(runs: Sequence[_Run], model_of: Sequence[int], caught: Notes) -> list[list[str]]:
-    """The notes of each run of a stack; those that share a training have those of their own method.
+    """The notes of each run of a stack; runs that share a training have those of their own method.
 
     model_of: the trained model of each run. caught: the warnings of the training.
     """

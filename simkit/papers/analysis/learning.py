@@ -398,7 +398,7 @@ def both_scores(
     settings
         Settings of the training.
     tuned
-        Runs of a comparison that chose settings, a table for `simkit.results.runs.COLUMNS`: every
+        Runs of a comparison that chose settings (see `simkit.results.runs.COLUMNS`): every
         method gets those chosen under its scheme, and the error of this choice. Other methods keep
         their own and those of the training.
     seed

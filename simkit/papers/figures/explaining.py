@@ -134,7 +134,7 @@ class HeatLocated(Figure):
     """A panel for annotated positives, unannotated ones and negatives; over the epochs.
 
     Lines with markers are the mean probability inside objects (for negatives: of the whole map),
-    thin ones without markers that outside.
+    thin lines without markers are that outside.
     """
 
     name = "heat-located"
