@@ -251,9 +251,9 @@ def keywords(work: Path, draws: int) -> list[str]:
              "mAP", "hidden: precision", "recall", "mAP"]  # fmt: skip
     counts = np.diff(train.present.indptr)
     return [
-        f"{train.shape[0]:,} training images with {labels.codes.nnz:,} keywords of "
-        f"{len(labels.classes)}, {counts.mean():.1f} of an image and "
-        f"{counts.max()} at most; {test.shape[0]} test images.", "", *table(heads, rows),
+        f"{train.shape[0]:,} training images have {labels.codes.nnz:,} keywords "
+        f"({len(labels.classes)} different ones): {counts.mean():.1f} each on average, "
+        f"{counts.max()} at most. {test.shape[0]} test images.", "", *table(heads, rows),
     ]  # fmt: skip
 
 
@@ -262,8 +262,8 @@ def mean_of(measures: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def five(scores: np.ndarray, shown: np.ndarray, frequent: np.ndarray) -> dict[str, Any]:
-    """Of the five likeliest words of each image: the share of them that it has, the share of its
-    words that are among them (nan without any), how many words are right somewhere; and mAP."""
+    """The five likeliest words of each image: their precision and recall (nan without any word) by
+    image, and how many words are right in some image; and mAP."""
     best = np.zeros(scores.shape, bool)
     np.put_along_axis(best, np.argsort(-scores, 1)[:, :GUESSES], True, 1)
     hits, many = best & shown, shown.sum(1).astype(float)

@@ -67,8 +67,8 @@ print(f"{N:,} images with {L} classes have {N * L:,} labels")
 # Three kinds of teacher are simulated as by `simkit score --model simulated --quality 57`: a score is a number for
 # present or absent plus noise, independent for each image and class. The fourth kind, "systematic", is a network trained
 # on complete labels of 210 other images; only the values of its scores are replaced by those of the teacher of 57 mAP,
-# in the same order. Its errors depend on what it sees, as those of a real model do. It sees the same features as the
-# students, so it is the opposite extreme. Every draw has its own teacher, labels and weights.
+# in the same order. Its errors depend on what is in an image, as those of a real model do; unlike most real models, it
+# sees the same features as the students. Every draw has its own teacher, labels and weights.
 
 # %%
 teachers, free = {}, {}
@@ -372,11 +372,10 @@ for name in ("57 mAP", "systematic"):
 #
 # ## Cautions
 #
-# * Errors of a real model depend on what is in an image, and so the simulated teachers are no bound for it. A detector that
-#   scored photographs of animals (YOLOX-nano on VOC 2012, `benchmarks/results/machine_annotator.md`) serves `machine` 3 to
-#   5 mAP better than the same scores with independent errors, and FPC, which searches by scores, up to 8 worse. There,
-#   people alone are 6 to 9 mAP behind `machine` for 10 dollars. Measure on your data before you decide, with a completely
-#   labelled pilot.
+# * A real model may be better or worse than these teachers. With scores of a detector on photographs of animals
+#   (YOLOX-nano on VOC 2012, `benchmarks/results/machine_annotator.md`), `machine` gains 3 to 5 mAP for 10 dollars over the
+#   same scores with independent errors, and FPC, which searches by scores, loses up to 8. There, people alone are 6 to 9
+#   mAP behind `machine` for 10 dollars. Measure on your data before you decide, with a completely labelled pilot.
 # * `hourly` prices a verified class at 1 second and a class of a complete page at 0.3. With other prices the lines cross
 #   elsewhere (exercise 1).
 # * The student is a head on fixed features of a small network, and 1,000 images are few. The scores are not used when the

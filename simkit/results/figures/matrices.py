@@ -250,7 +250,7 @@ class Matrix(base.AtBudget):
             f"{base.range_of(len(cell.by_draw) for row in rows for cell in row.cells)} draws. "
             "Bold: the methods of a row of which one is the best with a probability of at least "
             f"{SURE:.1%}.",
-            f"A random order of the test images has {100 * level:.1f}."
+            f"A random order of the test images has {100 * level:.1f} mAP."
             if (level := random_order(table)) and self.metric == "map" else "",
             base.not_shown(len(ranked) - len(shown)),
             f"{text[0].upper()}{text[1:]}." if (text := without_result(table, rows)) else "",
