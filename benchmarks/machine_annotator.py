@@ -7,9 +7,10 @@ it never saw. Simulated scores have independent errors: whether one image is sco
 nothing about another. To measure what this assumption does, the detector's scores of every class
 are permuted among the images that show it, and among those that do not. Each class then has the
 same scores and the same AP, and only the errors no longer depend on what is in the image. The
-schemes that use scores buy labels with both, at the prices `hourly`; heads on the features that
-come with the data learn from them, with tuned settings; mAP is on test, in points, over the draws,
-and the difference is paired by draw. Finished runs lie in FOLDER.
+schemes that use scores buy labels with both, at `hourly` prices. Heads with tuned settings learn
+from these labels and from the features that come with the data. Numbers are the mean mAP over the
+draws on the test images, in points; differences are paired by draw, with 95 % intervals. Finished
+runs lie in FOLDER.
 """
 
 from __future__ import annotations

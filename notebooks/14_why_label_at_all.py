@@ -367,8 +367,8 @@ for name in ("57 mAP", "systematic"):
     print(f"teacher: {titles[name]}", plan.text().split("\n\n")[1].partition("\nTrust")[0], "", sep="\n")
 
 # %% [markdown]
-# With independent errors the plan first buys the machine's labels of 1,778 images; with systematic errors it buys complete
-# labels of 2,060 images.
+# With independent errors the plan first buys the machine's labels of 1,778 images; with systematic errors it buys
+# complete labels of 2,060 images.
 #
 # ## Cautions
 #
