@@ -229,8 +229,8 @@ class Matrix(base.AtBudget):
         means = means.loc[sorted(order, key=lambda method: families.index(family(method)))].T
         bests = {row.scheme: row.best for row in rows}
         means.loc["mean"] = means.mean()
-        full = references(table, metric=self.metric, full=False)
-        means.loc["all labels"] = pd.Series({c.method: 100 * c.score.mean for c in full})
+        if full := references(table, metric=self.metric, full=False):
+            means.loc["all labels"] = pd.Series({c.method: 100 * c.score.mean for c in full})
         panels, axes = single(_HEAD + _ROW * len(means))
         shade = Normalize(np.nanpercentile(means, 2), np.nanmax(means))
         texts = means.map("{:.1f}".format).replace("nan", "")
@@ -245,8 +245,8 @@ class Matrix(base.AtBudget):
         _upright(axes, list(means.columns))
         return panels.finish(
             _leaders(rows),
-            f"Rows: annotation schemes, {base.paid(limit)}, their mean, and all labels of all "
-            "images. Columns: how a model is trained on them, by family (colour). Means over "
+            f"Rows: annotation schemes, {base.paid(limit)}, their mean"
+            f"{', and all labels of all images' * bool(full)}. Columns: how a model is trained on them, by family (colour). Means over "
             f"{base.range_of(len(cell.by_draw) for row in rows for cell in row.cells)} draws. "
             "Bold: the methods of a row of which one is the best with a probability of at least "
             f"{SURE:.1%}.",
