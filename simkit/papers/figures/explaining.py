@@ -235,6 +235,7 @@ class Pointing(Figure):
         )
         panels, axes = single(4.0)
         marks.pairs(axes, both)
+        axes.set_ylim(0, 100)
         if self.centre is not None:
             middle: dict[str, Any] = {"linestyle": style.DASHED, "label": "pointing at the centre"}
             axes.axhline(100 * self.centre, color=style.INK, linewidth=1, **middle)
