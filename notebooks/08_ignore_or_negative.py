@@ -124,7 +124,7 @@ if not quick:
 # %%
 from simkit.analysis import mode_gaps, modes
 
-measures = ("map_all", "chromatic color")
+measures = ("map", "chromatic color")
 three = modes(runs[runs.method != with_prior], measures)
 draw("modes")(
     three, heading="Ignore suits RPA, AN suits FPC; for the frequent class Ignore suits both"
@@ -143,8 +143,9 @@ for pair, gap in gaps.items():
 # With every number of labels Ignore is ahead under RPA and AN under FPC, significantly over 8 draws. The gap narrows
 # with more labels, but not at every step. For the most frequent class Ignore is always ahead.
 #
-# CSL with the chosen eta is ahead of AN by 3.0, 4.4, 2.7 and 0.2 points under FPC, but not with 1,000 labels per class
-# (-1.2), and by 0.3 to 6.0 under RPA. Under RPA Ignore is 0.1 to 1.6 ahead of CSL, with the fewest labels not
+# Intervals contain the error of the choice of settings. CSL with the chosen eta is ahead of AN by 3.0, 4.4, 2.7 and 0.2
+# points under FPC (the last not significantly), but not with 1,000 labels per class
+# (-1.2), and by 0.3 to 6.0 under RPA. Under RPA Ignore is 0.1 to 1.6 ahead of CSL, with the fewest and with the most labels not
 # significantly. In the paper CSL is best under FPC, in mAP and for person (Fig. 10). Here CSL has the best mAP under FPC
 # except with 1,000 labels per class; for the most frequent class it equals Ignore from 100 labels on, and is behind
 # Ignore with fewer. The paper does not show CSL under RPA.
@@ -157,15 +158,15 @@ for pair, gap in gaps.items():
 
 # %% tags=["remove-input"]
 gap, low, high = (gaps["ignore", "an"][end] for end in ("mean", "low", "high"))
-assert quick or ((low["map_all", "rpa"] > 0).all() and (high["map_all", "fpc"] < 0).all())
-assert quick or gap["map_all", "rpa"].loc[0.1:].is_monotonic_decreasing
-assert quick or gap["map_all", "fpc", 10] < 3 * gap["map_all", "fpc", 1000]
+assert quick or ((low["map", "rpa"] > 0).all() and (high["map", "fpc"] < 0).all())
+assert quick or gap["map", "rpa"].loc[0.1:].is_monotonic_decreasing
+assert quick or gap["map", "fpc", 10] < 3 * gap["map", "fpc", 1000]
 assert quick or (low["chromatic color"] > 0).all()
-over = gaps["csl", "an"].loc["map_all", "fpc"]
-alone = gaps[with_prior, "an"].loc["map_all", "fpc"]
-assert quick or ((over["low"].loc[:300] > 0).all() and over["high"][1000] < 0)
-behind = gaps["csl", "ignore"]["high"].loc["map_all", "rpa"]
-assert quick or (gaps["csl", "an"]["low"].loc["map_all", "rpa"] > 0).all()
+over = gaps["csl", "an"].loc["map", "fpc"]
+alone = gaps[with_prior, "an"].loc["map", "fpc"]
+assert quick or ((over["low"].loc[:100] > 0).all() and over["high"][1000] < 0)
+behind = gaps["csl", "ignore"]["high"].loc["map", "rpa"]
+assert quick or (gaps["csl", "an"]["low"].loc["map", "rpa"] > 0).all()
 assert quick or (behind.loc[0.1:0.3] < 0).all()
 assert quick or ((alone["high"].loc[[10, 30, 1000]] < 0).all() and alone["low"][100] > 0)
 
@@ -285,48 +286,46 @@ spaces = {name: both for name in ("csl", "csl(top_k=0)")}
 tuning = None if quick else Tuning(runs=25, space=spaces)
 grid = Grid(schemes=names[1:], methods=parts, tuning=tuning, **how)
 table_1 = simkit.compare(grid, out="table_1", workers=workers).table
-worth = ablation(table_1, "an", metric="map_all")
+worth = ablation(table_1, "an", metric="map")
 draw("ablation")(worth, heading="Ignoring likely labels gains under every scheme, the prior under FPC only")
 
 # %%
 if not quick:
     print(table_1.pivot_table("tuned", "method", "scheme", "first", sort=False).to_string())
-three = modes(table_1, ("map_all", "map_o", "chromatic color"))
+three = modes(table_1, ("map", "map_o", "chromatic color"))
 wide = three.pivot_table("mean", ["scheme", "method"], "measure", sort=False)
 ends = ["gap", "gap_low", "gap_high"]
 over_an = worth.set_index(["scheme", "method"])
-print("points; the gap is that of map_all to AN, significant after Holm's correction")
+print("points; the gap is that of map to AN, significant after Holm's correction")
 print((100 * wide.join(over_an[ends])).round(1).join(over_an["significant"]).to_string())
 
 # %%
 pairs = {"p-asl": ["ls-constant", "asl", *parts[6:9]], "csl(prior=none)": parts[7:]}
 pairs["csl"] = ["csl(prior=soft)"]
 for base, others in pairs.items():
-    gap = ablation(table_1, base, metric="map_all", methods=others)
+    gap = ablation(table_1, base, metric="map", methods=others)
     pairs[base] = gap.query("method != @base").set_index(["scheme", "method"])
-    print(f"the gap of map_all to {base}, points")
+    print(f"the gap of map to {base}, points")
     print((100 * pairs[base][ends]).round(1).join(pairs[base]["significant"]).to_string())
 
 # %% [markdown]
-# Over AN, ignoring likely labels gains 1.4 (FPC), 2.8 (proposals) and 3.4 (federated). P-ASL alone gains 0.6, 0.6 and
-# 0.4 (the last not significantly; paper: 0.9), ASL 0.0, 0.5 and 0.3 (only the second significantly). ASL is 0.5 below
-# P-ASL under FPC and level with it under the other schemes. The constant temperature is 0.4, 0.5 and 0.2 above AN (the
-# last not significantly), and 0.1 to 0.2 below P-ASL (significantly under FPC only); in the paper it is 0.35 above
-# Negative and below P-ASL.
+# Over AN, ignoring likely labels gains 1.4 (FPC), 2.8 (proposals) and 3.4 (federated), all significantly. P-ASL alone gains
+# 0.6, 0.6 and 0.4, ASL 0.0, 0.5 and 0.3, and the constant temperature 0.4, 0.5 and 0.2: none of these significantly. In
+# the paper the three gain 0.9, 0.5 and 0.35.
 #
 # The chosen eta is 0.3 under FPC, where the prior adds 1.3 to the likelihood (paper: 0.4). Under proposals it is 0.7: the
 # prior was best on validation labels in the two draws of the tuning, but costs 1.8 on the test split. Under `federated`
-# it is 0.9, so the prior is switched off. The soft prior is 0.3 behind the threshold under FPC (paper: 0.1), 0.8 ahead
-# of it under proposals and 3.6 behind it under `federated`.
+# it is 0.9, so the prior is switched off. The soft prior is 0.3 behind the threshold under FPC (paper: 0.1) and 3.6 behind it
+# under `federated`; under proposals the two do not differ significantly.
 
 # %% tags=["remove-input"]
 low, high = (over_an[end].unstack(0)[names[1:]] for end in ends[1:])
-assert quick or ((low.loc["csl(prior=none)"] > 0).all() and low.loc["ls-constant", names[1:3]].min() > 0)
-assert quick or low.loc["p-asl", names[1:3]].min() > 0 > low.loc["p-asl", names[3]]
+weak = ["p-asl", "asl", "ls-constant"]
+assert quick or ((low.loc["csl(prior=none)"] > 0).all() and (low.loc[weak] < 0).all(axis=None))
 assert quick or high.loc["ignore", [fixed, names[3]]].max() < 0
 low = {base: table["gap_low"].unstack(0) for base, table in pairs.items()}
-assert quick or ((low["p-asl"].loc["csl(prior=none)"] > 0).all() and low["csl(prior=none)"].loc["csl", fixed] > 0)
-assert quick or low["csl"].loc["csl(prior=soft)", names[2]] > 0
+assert quick or (low["p-asl"].loc["csl(prior=none)", names[1:3]] > 0).all()
+assert quick or low["csl(prior=none)"].loc["csl", fixed] > 0
 top = wide["chromatic color"].unstack(0)
 assert quick or top.loc["csl(prior=soft)", fixed] > top.loc["an", fixed] + 0.02
 
@@ -418,12 +417,12 @@ swept = simkit.compare(grid, out="knobs", workers=workers).table
 # %%
 from simkit.analysis import sweep
 
-over_k = sweep(swept, "top_k", metric="map_all")
-heading = "Alone, the likelihood is best with two labels, with the prior with five"
+over_k = sweep(swept, "top_k", metric="map")
+heading = "Two and five labels do not differ significantly; more than ten cost points"
 draw("sweep", score="mAP of all classes")(over_k, heading=heading)
 
 # %%
-over_gamma = sweep(swept, "gamma_neg", metric="map_all")
+over_gamma = sweep(swept, "gamma_neg", metric="map")
 for over in (over_k, over_gamma):
     columns = ["mean", "low", "high", "gap", "gap_low", "gap_high"]
     print((100 * over.set_index(["method", "value"])[columns]).round(1).to_string())
@@ -451,13 +450,13 @@ heading = "CSL and IMCL are level, in rare and in frequent classes"
 draw("class-groups", classes="all")(grouped, heading=heading)
 
 # %%
-rivals = ablation(grouped, "imcl", metric="map_all").set_index("method")
+rivals = ablation(grouped, "imcl", metric="map").set_index("method")
 print("points; the gap is to IMCL")
 print((100 * rivals[["mean", *ends]]).round(1).join(rivals["significant"]).to_string())
 
 # %% tags=["remove-input"]
 low, high = rivals.gap_low, rivals.gap_high  # over IMCL
-assert quick or all(low[m] < 0 < high[m] < 0.02 for m in earlier[3:])
+assert quick or all(low[m] < 0 < high[m] < 0.04 for m in earlier[3:])
 assert quick or (high["curriculum"] < 0 and high["latent-noise"] < high["curriculum"])
 
 # %% [markdown]
@@ -467,16 +466,16 @@ assert quick or (high["curriculum"] < 0 and high["latent-noise"] < high["curricu
 # |---|---|---|
 # | Fewest labels (Fig. 1) | the class in 94 % of images: 27 of 2,824 under `federated` | "Black": 1,688 of 9 million |
 # | Ignore − AN (Fig. 6) | RPA +0.4 to +7.7, FPC −11.4 to −1.8 | the same, in curves |
-# | CSL − AN (Fig. 10), eta by validation | FPC +3.0, +4.4, +2.7, +0.2, −1.2 | CSL best |
+# | CSL − AN (Fig. 10), eta by validation | FPC +3.0, +4.4, +2.7, +0.2 (not significant), −1.2 | CSL best |
 # | Most frequent class (Fig. 10, Table 4) | Ignore 2.5 to 3.7 over AN under FPC; CSL level with Ignore from 100 labels on | person: 99.8, 97.2 |
 # | Estimated prior, Spearman (Fig. 7) | 0.78 by Ignore, 0.44 by AN | 0.81; Negative far lower |
 # | Likely labels (Fig. 4) | 93 % present at rank 1, 16 % of all unknown ones | an example |
-# | P-ASL over Negative (Table 1) | FPC +0.6, proposals +0.6, federated +0.4 (not significant) | +0.9 |
-# | SE (LS) over Negative (Table 1) | FPC +0.4, proposals +0.5, federated +0.2 (not significant) | +0.35 |
-# | Likelihood over P-ASL (Table 1) | FPC +0.9, proposals +2.2, federated +3.0 | +0.1 |
+# | P-ASL over Negative (Table 1) | FPC +0.6, proposals +0.6, federated +0.4, none significant | +0.9 |
+# | SE (LS) over Negative (Table 1) | FPC +0.4, proposals +0.5, federated +0.2, none significant | +0.35 |
+# | Likelihood over P-ASL (Table 1) | FPC +0.9, proposals +2.2, federated +3.0 (not significant) | +0.1 |
 # | Prior and likelihood over the likelihood alone (Table 1) | FPC +1.3, proposals −1.8, federated 0.0 (switched off) | +0.4 |
-# | Soft prior over the threshold (Table 5) | FPC −0.3, proposals +0.8, federated −3.6 | −0.1 |
-# | `top_k`, `gamma_neg` (Figs 9, 8) | 2 of 52 (with the prior 5); 2 | 200 of 9,600; 2 |
+# | Soft prior over the threshold (Table 5) | FPC −0.3, proposals +0.8 (not significant), federated −3.6 | −0.1 |
+# | `top_k`, `gamma_neg` (Figs 9, 8) | 2 or 5 of 52; 2, not significantly different from 1 and 7 | 200 of 9,600; 2 |
 # | CSL − IMCL (Table 3) | likelihood alone +0.8, not significant | +5 |
 #
 # The paper's claims about unknown labels hold in part: the order of Negative, P-ASL, the likelihood and both parts is the
@@ -508,10 +507,10 @@ assert quick or (high["curriculum"] < 0 and high["latent-noise"] < high["curricu
 # ```python
 # even = Grid(["proposals(per_image=7,skew=0)"], ["ignore", "an"], tuning=Tuning(), **how)
 # table = simkit.compare(even, out="even", workers=workers).table
-# print(ablation(table, "an", metric="map_all")[["method", "mean", "gap", "gap_low", "gap_high"]])
+# print(ablation(table, "an", metric="map")[["method", "mean", "gap", "gap_low", "gap_high"]])
 # ```
 #
-# No: Ignore is 3.3 points behind AN (2.4 to 4.1); with `skew=2` it is 1.2 ahead, not significantly.
+# No: Ignore is 3.3 points behind AN (2.2 to 4.3); with `skew=2` it is 1.2 ahead, not significantly.
 #
 # </details>
 #
