@@ -246,7 +246,8 @@ class Matrix(base.AtBudget):
         return panels.finish(
             _leaders(rows),
             f"Rows: annotation schemes, {base.paid(limit)}, their mean"
-            f"{', and all labels of all images' * bool(full)}. Columns: how a model is trained on them, by family (colour). Means over "
+            f"{', and all labels of all images' * bool(full)}. "
+            "Columns: how a model is trained on them, by family (colour). Means over "
             f"{base.range_of(len(cell.by_draw) for row in rows for cell in row.cells)} draws. "
             "Bold: the methods of a row of which one is the best with a probability of at least "
             f"{SURE:.1%}.",
