@@ -251,8 +251,8 @@ half = costs.question.str.extract("by (pixel|image)")[0]
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4))
 for scheme, of in named.groupby("scheme"):
     left.plot(of["at"], of.value, "o" if scheme == "single-positive" else "D", label=scheme)
-left.set(xlabel="median share of the image, %", ylabel="named where present, %")
-left.legend(frameon=False, loc="lower right", fontsize=8)
+left.set(xlabel="median share of the image, %", ylabel="named where present, %", ylim=(0, 115))
+left.legend(frameon=False, loc="upper left", fontsize=8)
 ends = [costs.value - costs.low, costs.high - costs.value]
 right.errorbar(costs.value, range(len(costs)), xerr=ends, fmt="o")
 right.axvline(0, color="#222222", lw=0.9)
