@@ -97,9 +97,9 @@ assert quick or by_rate.loc[eight[2], 0.1] < by_rate.loc["an", 0.1] < by_rate.lo
 
 # %% [markdown]
 # **Ignoring** expected positives gains 6.8 points. **Learning** from them depends on the learning rate: at 0.1 and
-# below EP is behind AN, and at 0.01 it hardly learns; from 1 on it is ahead, and at 100 by 5.4 over the tuned AN. The
-# paper supposes that a wrong expectation is confirmed by its own gradient. At a rate of 100 nearly all probabilities are
-# 0 or 1, which changes the loss more than the speed, so EP is hardly the same method there; why it helps is not
+# below EP is behind AN, and at 0.01 it hardly learns; from 1 on it is ahead of AN at the same rate, and at 100 by 5.4
+# over the tuned AN. The paper supposes that a wrong expectation is confirmed by its own gradient. A rate of 100 is
+# unusual for a head, and the largest that was tried; why it helps is not
 # examined. EPR is 2.9 above AN. CL gains AN nothing and costs EN 2.5, probably because it preserves the initial memory:
 # "absent" for all classes that were not named, which is wrong for one label in six. CL's weight matters more than its
 # distance; at a tenth of the weight no distance costs anything significant:
