@@ -26,7 +26,6 @@ import numpy as np
 from photographs_packs import SPLITS, TRAINING, Pack
 
 import simkit
-from simkit.files import whole
 from simkit.learn import methods
 from simkit.study.compare import compare
 from simkit.study.grid import Grid
@@ -132,10 +131,7 @@ def main() -> None:
     for failure in found.failures:
         print(f"failed: {failure}", file=sys.stderr)
     text = table(found.table)
-    print(text)
-    if arguments.out is not None:
-        with whole(arguments.out) as path:
-            path.write_text(text + "\n", encoding="utf-8")
+    measuring.printed(text, arguments.out)
     if arguments.json:
         print(json.dumps({"runs": len(found.table), "peak_mb": measuring.peak_mb()}))
 

@@ -9,8 +9,8 @@ are permuted among the images that show it, and among those that do not. Each cl
 same scores and the same AP, and only the errors no longer depend on what is in the image. The
 schemes that use scores buy labels with both, at `hourly` prices. Heads with tuned settings learn
 from these labels and from the features that come with the data. Numbers are the mean mAP over the
-draws on the test images, in points; differences are paired by draw, with 95 % intervals. Finished
-runs lie in FOLDER.
+draws on the test images, in points; differences are paired by draw, with 95 % intervals. A scheme
+has no row at a budget that buys nothing of it. Finished runs lie in FOLDER.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ import numpy as np
 from photographs_packs import SPLITS, TRAINING, Pack
 
 import simkit
-from simkit.files import whole
 from simkit.metrics import average_precision, mean_ap
 from simkit.study.compare import compare
 from simkit.study.grid import Grid
@@ -155,10 +154,7 @@ def main() -> None:
         f"The scores themselves have {quality(pack)} mAP on the test images, without any label.",
         "", table(found), "",
     ]  # fmt: skip
-    print("\n".join(lines))
-    if arguments.out is not None:
-        with whole(arguments.out) as path:
-            path.write_text("\n".join(lines), encoding="utf-8")
+    measuring.printed("\n".join(lines), arguments.out)
     print(measuring.machine(), file=sys.stderr)
 
 

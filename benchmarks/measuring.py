@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any, NoReturn  # noqa: E402
 
+from simkit.files import whole  # noqa: E402
 from simkit.history import versions  # noqa: E402
 
 
@@ -95,6 +96,14 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     print("|---|" + (len(heads) - 1) * "--:|")
     for row in rows:
         print("| " + " | ".join(row) + " |")
+
+
+def printed(text: str, out: Path | None) -> None:
+    """Print a result, and write it to a file if one was asked for."""
+    print(text)
+    if out is not None:
+        with whole(out) as path:
+            path.write_text(f"{text.rstrip()}\n", encoding="utf-8")
 
 
 def instead(theirs: str) -> None:

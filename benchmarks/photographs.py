@@ -31,7 +31,6 @@ import numpy as np
 from findings import shown
 from photographs_packs import SPLITS, TRAINING, Pack, head, probe, quick, right
 
-from simkit.files import whole
 from simkit.study.compare import compare
 from simkit.study.grid import Grid
 
@@ -132,10 +131,7 @@ def main() -> None:
     else:
         found = [report(pack, arguments.draws, arguments.workers) for pack in packs]
     text = "\n".join(chapter for chapter, _, _ in found)
-    print(text)
-    if arguments.out is not None:
-        with whole(arguments.out) as path:
-            path.write_text(text, encoding="utf-8")
+    measuring.printed(text, arguments.out)
     checks = {name: value for _, one, _ in found for name, value in one.items()}
     used = measuring.peak_mb()
     measuring.finish(

@@ -451,10 +451,7 @@ def main() -> None:
         folder = arguments.work / name
         folder.mkdir(parents=True, exist_ok=True)
         lines += [f"## {name}", "", *part(folder, draws), ""]
-    print("\n".join(lines))
-    if arguments.out is not None:
-        with whole(arguments.out) as path:
-            path.write_text("\n".join(lines), encoding="utf-8")
+    measuring.printed("\n".join(lines), arguments.out)
     print(measuring.machine(), file=sys.stderr)
 
 
