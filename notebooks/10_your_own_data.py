@@ -15,14 +15,15 @@
 # # Your own images: what should be labelled next?
 #
 # **Result.** For 30 dollars and 1,500 images without labels simkit first orders complete labels of 214 images, compares
-# schemes and methods on them, plans the rest (complete labels of 769 more), orders it, and trains on all answers.
+# schemes and methods on them, plans the rest (complete labels of 769 more), orders it, and trains on the answers
+# (here of simulated people).
 # **The plan was too careful**: it expected 78.8 mAP (63.8 to 91.0), and the model reaches 96.9 on 2,000 new images. What
 # a user can measure is lower, 90.3, because the labels of the 54 test images err like all others; by their true labels
-# it is 97.8. With 160 training images, the gain from further images is the least certain part of a plan. Every question
-# goes through a page in the browser and comes back as a file; nobody is asked the same twice, and no answer is lost.
+# it is 97.8. This is one pilot, on drawn images whose network was trained on such drawings. A page in the browser asks
+# the questions, and answers come back as a file; no person is asked the same twice.
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once (in this folder). A few minutes in full on two cores,
-# `SIMKIT_SIZE=quick` takes one and a half minutes of processor time.
+# `SIMKIT_SIZE=quick` takes one and a half minutes of processor time. `quickstart` downloads 14 MB of weights once.
 
 # %% [markdown]
 # You have a folder of images without labels, a list of classes and a budget. By default this chapter draws the images
@@ -171,6 +172,9 @@ table = pd.concat([simkit.open_runs(runs).every for runs in sorted(Path("project
 simkit.figures.make("cost-curve")(table)
 
 # %% [markdown]
+# The lines of AN and LL-R nearly coincide. LL-R + BoostLU has the lowest means, but with all labels of the pilot (dashed)
+# BoostLU gains. Bands over three draws overlap.
+#
 # ## The plan
 #
 # What is left of the budget buys the next labels. `simkit status` always names the next command:
@@ -197,8 +201,9 @@ if drawn:
 # ## Reality and the plan
 #
 # `--continue` trains the plan's method on the received labels, scores it on the pilot's test images (which are never
-# trained on), and says whether this is what the plan expected. Then it plans on, at the measured prices, from all
-# answers about errors.
+# trained on), corrects this mAP for the measured errors of the test labels, and says whether the plan expected it. That
+# range is for these test images, so it differs from the one above, for new images. Then it plans on, at the measured
+# prices, with a budget of 10 dollars as an example.
 
 # %%
 state = OrderState.of(Order.read("project/order1"))
@@ -255,7 +260,7 @@ if drawn:
 # | What should be labelled first? | 214 images at random, completely | not asked |
 # | And then? | the purchase of *The plan*, at the measured times and with the measured errors | Kim et al., CVPR 2022, Fig. 6, count labels, not dollars: one label of every image (LL-Ct) is like all labels of 30 % of them |
 # | Was the plan right? | no, too careful: 78.8 mAP expected (63.8 to 91.0), 96.9 reached | not asked |
-# | What did an answer cost? | a page of 20 classes took 6.5 seconds; the price list assumes 27.4 for 91 | *Soft Exposure*, section 1: 6.5 million dollars for 9,600 classes in each of 116,000 images |
+# | What did an answer cost? | a page of 20 classes took 6.5 seconds; the price list assumes 27.4 for 91 (6 for 20) | *Soft Exposure*, section 1: 6.5 million dollars for 9,600 classes in each of 116,000 images |
 #
 # The range is wide because 214 images are few, of which 54 test, and even so the result lies above it: these drawings gain
 # more from further images than other data, whose learning curves are the plan's prior (`benchmarks/results/growth.md`).
@@ -273,7 +278,8 @@ if drawn:
 # print(simkit.plan(runs.split(), 24, images=left, prices="google").text().split("\n\n")[1])
 # ```
 #
-# One page shows all 20 classes of an image for one price, so asking about a part of them saves nothing.
+# Complete labels again (seen with `SIMKIT_SIZE=quick`): one page shows all 20 classes of an image for one price, so
+# asking about a part of them saves nothing.
 #
 # </details>
 #

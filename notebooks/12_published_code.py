@@ -14,12 +14,12 @@
 # %% [markdown]
 # # Does simkit train what the papers' programs train?
 #
-# **Result.** Yes, for linear heads on frozen features; fine-tuning of whole networks was not compared. simkit's
-# labels equal those of the published simulators (0 of 62,400 entries differ here), and a training loop in the
-# published style ends in the same logits (within 4e-6). The published evaluation differs: it ranks float32
+# **Result.** Yes, for linear heads on frozen features; fine-tuning of whole networks was not compared. simkit's labels
+# equal those of the published simulators (0 of 62,400 entries differ here), and a training loop in the published style
+# ends in the same logits for AN and Ignore (within 4e-6). The published evaluation differs: it ranks float32
 # probabilities, with which a model trained with LL-Ct (large losses become positives; here 1 % more labels in every
-# epoch, five times the default) has 38.9 mAP instead of 40.1. So compare mAP values only if both are from logits, as
-# in simkit, or both from a program's evaluation.
+# epoch, five times the default) has 38.9 mAP instead of 40.1. So compare mAP values only if both are from logits, as in
+# simkit, or both from a program's evaluation.
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); 16 seconds in full, and
 # 12 seconds with `SIMKIT_SIZE=quick`, on two cores.
@@ -189,9 +189,8 @@ assert quick or 0.003 < by_logits - by_sigmoids < 0.03
 assert torch.tensor(16.7).sigmoid() == 1 > torch.tensor(16.5).sigmoid()
 
 # %% [markdown]
-# LL-Ct, which treats labels with large losses as positives, makes logits very large, so the programs report a lower
-# mAP than its weights deserve. The difference depends only on the scale of the logits, to which mAP should be
-# invariant:
+# With such large logits the programs report a lower mAP than the weights deserve. The difference depends only on the
+# scale of the logits, to which mAP should be invariant:
 
 # %%
 factors, curves = 2.0 ** np.arange(-4, 3), {}
@@ -246,10 +245,10 @@ assert quick or without_last != by_sigmoids
 # %% [markdown]
 # ## What to expect
 #
-# The following was measured separately on the programs themselves, not in this notebook. 41 trainings of the five
-# programs on labels exported from simkit, with simkit's start weights and image order, have the same test mAP and
-# chosen epoch as simkit, and logits within 4e-5. With their own random numbers means are within 0.5 mAP; for ROLE on
-# 394 images the differences are 1.2 and 1.5 standard errors. In the published simulators none of 361 million entries
+# The following was measured separately on the programs themselves, without a table in this repository. 41 trainings of
+# the five programs on labels exported from simkit, with simkit's start weights and image order, have the same test mAP
+# and chosen epoch as simkit, and logits within 4e-5. With their own random numbers means are within 0.5 mAP; for ROLE
+# on 394 images the differences are 1.2 and 1.5 standard errors. In the published simulators none of 361 million entries
 # differs. LL-Ct shows the float32 loss described above: 30.1 mAP printed, 30.8 from the logits.
 #
 # The script in `benchmarks/` was run on thirteen losses of the five programs, on 400 images of `scenes`
@@ -280,6 +279,8 @@ assert quick or without_last != by_sigmoids
 # <details><summary>Solution</summary>
 #
 # ```python
+# from simkit import simulate
+#
 # backwards = truth.select(np.arange(truth.shape[0])[::-1])
 # for simulator in (simulate_published, simulate):
 #     one, other = (
