@@ -18,9 +18,9 @@
 # absent, Ignore excludes them from the loss, LL-R treats them as absent unless their loss is large. With
 # one named class per image (1,115 dollars) LL-R is 5.7 points of mAP above AN, and Ignore (14.4) is
 # hardly above chance (11.1). With a random tenth of all labels (156 dollars) Ignore is best, 8.4 points
-# above AN. With a hundred positive and a hundred negative images per class (102 dollars) AN is 4.3 above
-# Ignore, and LL-R is best. Every method has the learning rate that suits it under each scheme.
-# ([Chapter 04](04_schemes_against_methods.ipynb) compares more methods.)
+# above AN. With a hundred positive and a hundred negative images per class (102 dollars if a free model proposes
+# the images, 723 by a random search) AN is 4.3 above Ignore, and LL-R is best. Every method is tuned under each
+# scheme. ([Chapter 04](04_schemes_against_methods.ipynb) compares more methods.)
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; two minutes in full on one core,
 # 10 seconds with `SIMKIT_SIZE=quick`.
@@ -114,9 +114,9 @@ for name, labels in labelled.items():
 # %% [markdown]
 # ## The classes
 #
-# A few classes occur in half of the images, most in a few per cent. RPA keeps this distribution. FPC does
-# not: every class has the same number of positives, or all there are, so a frequent class looks rare.
-# Classes of crowded images have the fewest single positives.
+# A few classes occur in most of the images, more than half of the classes in fewer than one of ten. RPA keeps
+# this distribution. FPC does not: every class has the same number of positives, or all there are, so a frequent
+# class looks rare.
 
 # %%
 from simkit.analysis import distributions
@@ -176,16 +176,16 @@ finding = "None of the three is best under every scheme; costs differ"
 simkit.figures.make("heat-map")(comparison.table, heading=finding)
 
 # %% [markdown]
-# * **Single positives.** Ignore sees no negatives, so it predicts every class, near chance. AN learns
-#   although on average 8.5 of its negatives per image are false. LL-R is better; Kim et al., CVPR 2022,
-#   explain this by the labels that LL-R rejects, which are mostly false negatives. Chapter 06 measures
-#   their share.
+# * **Single positives.** Ignore sees no negatives, so nothing keeps it from predicting every class, and its
+#   ranking is near chance. AN learns although on average 8.5 of its negatives per image are false. LL-R is
+#   better; Kim et al., CVPR 2022, explain this by the labels that LL-R rejects, which are mostly false
+#   negatives. Chapter 06 measures their share.
 # * **RPA.** The known labels have the true share of negatives. Ignore needs no assumption and is best, as
 #   in Ben-Baruch et al., CVPR 2022.
 # * **FPC.** Ignore has only a hundred negatives per class, and AN is better. Our explanation, not tested:
-#   so many unknown labels are absent that they outweigh the false negatives. On photographs, where most
-#   classes have few positives, Ignore is ahead of AN, though not significantly at 10 labels per class
-#   (`benchmarks/results/findings.md`). On `scenes` LL-R is better than Ignore and AN.
+#   so many unknown labels are absent that they outweigh the false negatives. On photographs of animals, untuned,
+#   Ignore is ahead of AN, though not significantly at 10 labels per class (`benchmarks/results/findings.md`);
+#   tuned and with more labels it is slightly behind (chapter 04). LL-R is better than both here.
 #
 # The row labels show that the costs differ; `simkit compare` with a budget makes them equal.
 
@@ -215,12 +215,12 @@ assert quick or [line.best.first for line in found.values()] == ["ll-r", "ignore
 # | single positives: does Ignore learn? | hardly: 14.4 mAP, chance is 11.1 | nothing prevents it from predicting every class (Verelst et al., WACV 2023, section 3.1) |
 # | RPA: is Ignore better than AN? | yes, by 8.4 points (7.5 to 9.2) | yes, at every share of kept labels (Ben-Baruch et al., CVPR 2022, Fig. 6a, without numbers) |
 # | FPC: is AN better than Ignore? | yes, by 4.3 points (3.6 to 4.9) | yes, at every number per class (Fig. 6b) |
-# | does RPA keep the class distribution? | yes, a tenth of each class is left | yes (section 5.1) |
+# | does RPA keep the class distribution? | yes, about a tenth of each class is left | yes (section 5.1) |
 # | and FPC? | no, 100 of each class, or all there are (8 rare classes) | no (section 5.1) |
 #
 # LL-R's gain lies between those of the paper for VOC and COCO, although only heads are trained here and
-# whole networks there. The price of a label depends on the question. The best treatment of an unknown
-# label depends on the scheme.
+# whole networks there. The price of a label depends on the question, and here the best of three treatments of
+# an unknown label depends on the scheme.
 #
 # ## Exercises
 #

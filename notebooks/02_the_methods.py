@@ -16,10 +16,10 @@
 #
 # **Result.** Most of the 36 methods use cross-entropy on known labels and differ in the loss of an
 # unknown label. Four assumptions about it are common (figure and table below). 35 methods train on partial
-# labels (Full needs complete ones). As an example, the model predicts an unknown label as present, with a
-# logit of 4 (a probability of 0.98), in the tenth epoch. Then 9 methods lower the logit (a gradient of the
-# loss above 0.1; 0.98 for AN, which treats unknown labels as absent), 17 hardly change it, and 9 raise it
-# (a gradient below -0.005).
+# labels (Full needs complete ones). They treat a label differently: in an example the model predicts an unknown
+# label as present, with a logit of 4 (a probability of 0.98), in the tenth epoch. Then 9 methods lower the logit
+# (a gradient of the loss above 0.1; 0.98 for AN, which treats unknown labels as absent), 17 hardly change it,
+# and 9 raise it (a gradient below -0.005).
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; 16 seconds in full on one core, 10 with
 # `SIMKIT_SIZE=quick`.
@@ -267,12 +267,12 @@ draw(unknown, heading="What an unknown label costs, over its logit")
 # estimated from the 64 images. A dashed jump is a selection: from there on the label is rejected,
 # corrected or expected. In LL-R the loss then stays at about 1.5: the number of rejected labels is
 # constant, so another label of the batch is no longer rejected. EM and SE are drawn on the scale of AN,
-# and look flat because their slopes are below 0.1.
+# and look nearly flat because their slopes are at most about 0.1.
 #
 # The thresholds below are not symmetric: at a logit of 4 the gradient of a label treated as present is
 # only 0.018 in size, so -0.005 already counts as raising the logit. With 0.1 in both directions no method
-# would raise it. SE has the strongest gradient, -0.05; for other labels soft exposure has the opposite
-# sign.
+# would raise it: SE raises it most, with a gradient of -0.05. The signs of soft exposure belong to this label;
+# for others they can be opposite.
 
 # %%
 slope = {m: loss_gradient(unknown, m, "unknown", 10, 4) for m in methods}

@@ -112,9 +112,9 @@ between = label_distances(task.aid(LabelMedians).psi, labels.classes)
 show("label-distances")(between, heading="Shapes are close to shapes, textures far from the rest")
 
 # %% [markdown]
-# Square, parallelogram and quadrilateral form a dark block; textures are far from the rest. Classes *that
-# occur together*, such as a class and its ancestors, are close too, since features describe whole images.
-# Rhombus and trapezoid, which are rarer, are outside that block.
+# Square, parallelogram and quadrilateral form a dark block; textures are far from the rest. These shapes *occur
+# together*, as a class and its ancestors, and features describe whole images. Rhombus and trapezoid, which are
+# rarer, are outside that block, and most other shapes are no closer to each other than to digits and colours.
 
 # %% [markdown]
 # ## From distance to temperature
@@ -157,8 +157,8 @@ for side, rows in sides.items():
     print(f"{side:12}: {leaning[side]:.0%} of SE-L's soft labels say present")
 
 # %% [markdown]
-# SE-I copies the known labels of the neighbours. SE-L assigns the sign of the nearest known class. This is
-# mostly a present class, more often the more known classes are present, but also where most are absent.
+# SE-I takes the sign of the nearest image with a known label of the class, SE-L that of the nearest known class.
+# This is mostly a present class, more often the more known classes are present, but also where most are absent.
 # Most soft positives of SE-L and SE are wrong. This probably costs little while their loss is flat, and
 # much where it is not (beta=1 and inverse, below).
 
@@ -284,8 +284,8 @@ print(f"({100 * five.low:+.1f} to {100 * five.high:+.1f})")
 # %% [markdown]
 # ## Labels without negatives
 #
-# With single positives no label is known to be absent, so every unknown label is closer to a present one.
-# SE makes nearly all of them soft positives; SE-L ignores them all. simkit warns when training starts.
+# With single positives no label is known to be absent, so no unknown label is near an absent one. SE makes
+# nearly all of them soft positives; SE-L ignores them all. simkit warns when training starts.
 
 # %%
 single = simkit.simulate(truth, "single-positive")
@@ -312,7 +312,8 @@ show("heat-map")(without_negatives.table, heading="Without known negatives soft 
 
 # %% [markdown]
 # SE-L equals Ignore, and SE, SE-L and SE-I are more than thirty points below AN. Soft exposure needs a
-# scheme with known negatives.
+# scheme with known negatives. (The 30 dollars are by `hourly`, simkit's default price list; chapter 01 prices
+# the same labels by COCO's.)
 
 # %% tags=["remove-input"]
 assert first > tenth > base  # near pictures show the same things
