@@ -455,7 +455,7 @@ assert quick or games.groupby("method")["map"].mean().drop("full").idxmax() == "
 # for name in ("full", "an", "ll-ct", role, "wan", "lsan"):
 #     print(name, interval([100 * pointed(one[name], maps, rest) for one in several]))
 # ```
-# The order stays the same: complete labels 97.9, LL-Ct 91.7, ROLE 91.3, WAN 90.8, AN 88.0, LSAN 82.8. Methods for
+# The order stays the same: complete labels 97.9, LL-Ct 91.7, ROLE 91.2, WAN 90.8, AN 88.0, LSAN 82.8. Methods for
 # partial labels lose one to four points, complete labels none.
 # </details>
 #

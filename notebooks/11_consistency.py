@@ -432,10 +432,10 @@ assert quick or all((one.mean > 0) == (kind == "frequent objects") for (kind, _)
 #
 # The paper's first finding is confirmed: ignoring expected positives helps (+6.8 with heads, +2.8 from pixels).
 # Learning from them is worse than AN at rates up to 0.1; with CL at its default weight and every rate tuned it has the
-# higher mean (63.4 and 62.0). SCL lowers all scores of the heat maps, least on objects, but does not raise mAP. The
-# memory starts with "absent" for all classes that were not named: wrong for two labels in eighty on the paper's COCO,
-# for nearly nine in fifty-two here. The start of SCL matters: after 20 epochs of the head SCL costs a point; after 5,
-# or if the memory is reset after the head's epochs, three to six, in one or two draws
+# higher mean (63.4 and 62.0). SCL lowers all scores of the heat maps, in proportion most those of absent classes, but
+# does not raise mAP. The memory starts with "absent" for all classes that were not named: wrong for two labels in
+# eighty on the paper's COCO, for nearly nine in fifty-two here. The start of SCL matters: after 20 epochs of the head
+# SCL costs a point; after 5, or if the memory is reset after the head's epochs, three to six, in one or two draws
 # (`benchmarks/results/consistency.md`). The initial memory is not the only cause: with 80 % of the positives named,
 # when it is rarely wrong, SCL still costs 1.5 (one draw).
 #
