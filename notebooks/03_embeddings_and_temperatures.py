@@ -240,8 +240,8 @@ for keep in reach:
 #
 # All methods train linear heads on frozen features with the same labels, in several draws (random repetitions). The
 # learning rate of each, and the beta of SE, SE-L and SE-I (5 or 20), are those that are best on validation labels
-# (`fair`). `psi=mean` replaces the median by the mean, `nearest=median5` the smallest distance by the median of the five
-# smallest.
+# (`fair`). `psi=mean` replaces the median by the mean, `nearest=median5` the smallest distance by the median of the
+# five smallest.
 
 # %%
 from simkit import Grid
@@ -391,7 +391,8 @@ assert quick or all(abs(reach[0.1][k]["reached"] - n) < 1 for k, n in ((0, 18.8)
 #   classes than one of COCO. Classes reach all labels of an image or none; the paper's 72.7, if of 80,
 #   requires known positives and negatives in nearly every image. Here, with 10 % of the positives, half of
 #   the images have both.
-# * **Settings** are tuned for every method. Chapter 09 repeats the comparison along a knowledge graph, as in the paper's Table 1.
+# * **Settings** are tuned for every method. Chapter 09 repeats the comparison along a knowledge graph, as in the
+#   paper's Table 1.
 # * **beta and gamma** are as printed (Eq. 8). Most soft positives are wrong here (81 % of SE's with 30 % of
 #   the positives). This is probably why settings that give them weight are harmful. The paper does not
 #   report this share.

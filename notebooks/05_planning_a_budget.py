@@ -16,10 +16,10 @@
 #
 # **Result.** Twenty pilots of 344 completely labelled images each plan the purchase for the remaining 170 dollars, and
 # every order is bought, with its runner-up. All twenty 90% ranges contain what came out (95% interval 84 to 100%), but
-# they are 16 points wide, and the medians are too high, by 2.6 points on average. All twenty plans order complete labels
-# of 2,195 to 2,408 images, which reach 80.8 to 81.9 mAP with the pilot's labels; the runner-up, FPC by a search with the
-# pilot's model, reaches 74.4 to 77.0 for less (102 to 129 dollars instead of 143 to 157). Methods are untuned. Prices
-# decide: if every answer costs the same, the plan of the first pilot chooses FPC.
+# they are 16 points wide, and the medians are too high, by 2.6 points on average. All twenty plans order complete
+# labels of 2,195 to 2,408 images, which reach 80.8 to 81.9 mAP with the pilot's labels; the runner-up, FPC by a search
+# with the pilot's model, reaches 74.4 to 77.0 for less (102 to 129 dollars instead of 143 to 157). Methods are untuned.
+# Prices decide: if every answer costs the same, the plan of the first pilot chooses FPC.
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); eight minutes in full on one core,
 # half a minute with `SIMKIT_SIZE=quick`.
@@ -187,8 +187,8 @@ for name, gap in (gaps | {"regret": regret}).items():
 # project. The medians are too high, by 2.6 points (1.0 to 4.1) for the orders and by 3.0 (1.2 to 4.9) for the
 # runners-up: trust the range rather than the median. Medians of orders go from 76.7 to 88.3, results only from 80.8 to
 # 81.9: the plans differ, the purchases hardly. The order is ahead of its runner-up in all twenty, although the plan of
-# the first pilot gave its runner-up a chance of 14 %; but searches cost 102 to 129 dollars instead of up to 170, so this
-# is no comparison at equal cost. The regret is what the runner-up would have gained over the order.
+# the first pilot gave its runner-up a chance of 14 %; but searches cost 102 to 129 dollars instead of up to 170, so
+# this is no comparison at equal cost. The regret is what the runner-up would have gained over the order.
 #
 # ## A pilot three times as large
 #

@@ -337,8 +337,9 @@ print("" if quick else f" ({gain.low:+.1f} to {gain.high:+.1f})")
 # * **ROLE**, which estimates all labels, is 4.6 to 6.4 points ahead of the three among objects, and 3.3 to 8.4 with all
 #   classes; in the paper it is behind them (except on NUS with LinearInit). Its best setting among objects is far
 #   from the default: labels that are learned 100 times as fast as the weights.
-# * **EPR**, which uses only the named labels and the mean number of classes, is 5.1 below AN among objects (in the paper
-#   2.0 on VOC with LinearInit, but 0.4 above it end-to-end) and 2.5 above it with all classes; neither is significant.
+# * **EPR**, which uses only the named labels and the mean number of classes, is 5.1 below AN among objects (in the
+#   paper 2.0 on VOC with LinearInit, but 0.4 above it end-to-end) and 2.5 above it with all classes; neither is
+#   significant.
 # * **LSAN** is best; in the paper it is behind the large-loss methods (except on NUS with LinearInit). Smoothing
 #   also gains 5.8 with complete labels, so a part of LSAN's lead is not about missing labels; on photographs LSAN does
 #   not lead ([chapter 04](04_schemes_against_methods.ipynb)).
@@ -387,10 +388,10 @@ print("LL-Ct by the share of the images, in points; the gap is to AN")
 print((100 * gains).round(1).to_string())
 
 # %% [markdown]
-# **One label of every image is worth more than all labels of a tenth**, for every method. Of the large-loss methods LL-Ct
-# and LL-R are worth the most, ROLE far more. With a tenth of the images LL-Ct does not differ significantly from AN (in
-# the paper it is 9 points ahead), possibly because a head then sees few batches. [Chapter 05](05_planning_a_budget.ipynb)
-# adds prices.
+# **One label of every image is worth more than all labels of a tenth**, for every method. Of the large-loss methods
+# LL-Ct and LL-R are worth the most, ROLE far more. With a tenth of the images LL-Ct does not differ significantly from
+# AN (in the paper it is 9 points ahead), possibly because a head then sees few batches. [Chapter
+# 05](05_planning_a_budget.ipynb) adds prices.
 
 # %% tags=["remove-input"]
 at_once = points_of["mean"].xs(1.0, level="share")
@@ -446,8 +447,8 @@ print((100 * pd.concat(tuned)).round(1).to_string())
 
 # %% [markdown]
 # The learning rate of the whole network is tuned. LinearInit is 13 points ahead and more (in the paper two to six, for
-# AN). Its head trains for 20 epochs more, so the cause is unclear. LL-R and AN do not differ significantly over 4 draws;
-# with 400 images and so low an mAP this says little about the paper's networks.
+# AN). Its head trains for 20 epochs more, so the cause is unclear. LL-R and AN do not differ significantly over 4
+# draws; with 400 images and so low an mAP this says little about the paper's networks.
 
 # %% tags=["remove-input"]
 by_way = pd.DataFrame({way: 100 * one["mean"] for way, one in tuned.items()})
