@@ -156,8 +156,9 @@ class LabelDistances(Figure):
 class TemperatureCurve(Figure):
     """Signed temperature over distance on the left, the gradient at a logit of 0 on the right.
 
-    Solid lines are soft positives, dashed ones soft negatives; a colour for each setting. A line
-    ends where a temperature exceeds the range of floats.
+    Solid lines are soft positives, dashed ones soft negatives; a colour for each setting. Distances
+    are scaled: 1 is the largest of the image. A line ends where a temperature exceeds the range of
+    floats.
     """
 
     name = "temperature-curve"
@@ -178,16 +179,18 @@ class TemperatureCurve(Figure):
                 look = style.Look(base.color, "", dash, name=base.name if side == "present" else "")
                 marks.line(left, rows, "distance", "temperature", look)
                 marks.line(right, rows, "distance", "slope", look)
-        for side, dash in dashes.items():
-            left.plot([], [], color=style.PALE, linestyle=dash, label=f"nearest is {side}")
         sizes = table["temperature"].abs()
         _signed(left, "y", sizes[np.isfinite(sizes)].max())
         left.axhline(0, color=style.PALE, linewidth=0.8, zorder=0)
         marks.log_axis(right, "y")
         left.set_ylabel("temperature T")
         right.set_ylabel("gradient at a logit of 0")
-        panels.labels(x="distance to the nearest known label, over the largest")
-        return panels.finish(self.title)
+        panels.labels(x="distance to the nearest known label")
+        return panels.finish(
+            self.title,
+            "Solid: the nearest known label is present; dashed: it is absent. "
+            "Distances are scaled: 1 is the largest of the image.",
+        )
 
 
 def _signed(axes: Axes, which: Literal["x", "y"], largest: float, *, most: int = 4) -> None:
