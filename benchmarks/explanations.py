@@ -92,7 +92,7 @@ def photographs(pack: Pack, draws: int) -> list[str]:
             scores.append(float(ap[pack.scored].mean()))
         lines.append(f"| {name} | {shown(scores)} | {shown(hits[name])} |")
     eyeless = blind(boxes)
-    return [*lines, "", f"Pointing at the middle: {100 * eyeless['centre']:.1f}."]
+    return [*lines, "", f"Pointing at the centre: {100 * eyeless['centre']:.1f}."]
 
 
 def objects(boxes: Boxes) -> Boxes:
