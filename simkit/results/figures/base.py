@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from simkit.errors import BadInput, located, unknown
 from simkit.registry import Registry, setting, settle
 from simkit.results import method_facts
-from simkit.results.cells import COLUMNS, RUN, Budget
+from simkit.results.cells import COLUMNS, RUN, Budget, optional
 from simkit.results.figures.style import WIDTH, fold, house_style, wrapped
-from simkit.results.result_tables import Columns, Unique, frame
+from simkit.results.result_tables import Columns, Unique, frame, opened
 from simkit.results.selection import check_one_test, within
 from simkit.results.statistics import Interval
 
@@ -67,8 +67,10 @@ class Figure(ABC):
         BadInput
             For other tables, without rows or with missing values, and as `draw`.
         """
-        mend = f"pass the result of {self.made_by}"
-        rows = frame(table, self.reads, asker=self.name, mend=mend, unique=self.unique)
+        mend, reads = f"pass the result of {self.made_by}", dict(self.reads)
+        if {*RUN} <= {*reads}:  # runs, whose intervals contain the error of the choice of settings
+            reads |= optional(opened(table), "tuned_error")
+        rows = frame(table, reads, asker=self.name, mend=mend, unique=self.unique)
         with house_style(), method_facts.reading(rows), located(self.name):
             drawing = self.draw(rows)
         if heading:
@@ -78,7 +80,8 @@ class Figure(ABC):
 
     @abstractmethod
     def draw(self, table: pd.DataFrame) -> Drawing:
-        """Draw a table of one or more rows, with only the columns in `reads`."""
+        """Draw a table of one or more rows, with only the columns in `reads` and, for runs, the
+        `tuned_error` of those that have one."""
 
     def chosen(self, kind: str, name: str, known: Iterable[str]) -> str:
         """`name`, or by default the first known one. Raises BadInput for unknown names."""

@@ -54,6 +54,17 @@ def test_a_heat_map_compares_the_draws_that_all_methods_of_a_row_have() -> None:
     assert numbers == ["41.0", "40.0"]  # not 30.7, framed as the highest, and 59.7
 
 
+def test_a_heat_map_counts_the_error_of_the_choice_of_settings() -> None:
+    for error, shown in ((None, "best: LL-R"), (0.05, "LL-R: ")):
+        rows = [
+            planted.row(scheme="fpc", method=method, budget=9.5, draw=draw, map=score + draw / 1000)
+            | {"tuned_error": error}
+            for method, score in (("an", 0.4), ("ll-r", 0.42)) for draw in range(4)
+        ]  # fmt: skip
+        (text,) = beside(figures.make("heat-map")(runs.to_table(rows)).axes[0])
+        assert text.startswith(shown)
+
+
 def test_a_heat_map_names_the_cost_of_schemes_that_keep_their_amounts() -> None:
     for budget, shown in ((9.5, "rpa"), (None, "rpa, $9.50")):
         row = planted.row(scheme="rpa", method="an", budget=budget, draw=0, map=0.4)
