@@ -367,7 +367,7 @@ class SimulatedCrowd(Crowd):
             return sparse_draws.draw_present(yes, images, most=most, chance=chance)
         if bias not in ("size", "centre"):
             values: csr_array | Ints = class_weights(bias, self._truth)
-        elif self.boxes is None or not len(self.boxes.images):
+        elif self.boxes is None or (self._yes.nnz and not len(self.boxes.images)):
             raise BadInput(
                 f"naming by {bias} needs boxes of the objects, and there are none; open a data "
                 "set that has them, such as scenes or coco:FILE, and pass boxes=data.boxes[split]"

@@ -159,6 +159,12 @@ def test_weights_that_cannot_be_used(tmp_path, monkeypatch, bias, message):
     assert message in str(error.value)
 
 
+def test_where_no_class_is_present_nobody_needs_boxes_to_name_one() -> None:
+    empty = Truth.of(np.zeros((2, 3)))
+    labels = simulate(empty, "single-positive(bias=size)", boxes=boxes_of(empty))
+    assert labels.codes.nnz == 0 and labels.asked.all()
+
+
 def test_boxes_are_part_of_the_history(truth):
     boxes = boxes_of(truth)
     labels = simulate(truth, "single-positive(bias=size)", boxes=boxes)
