@@ -429,7 +429,7 @@ def pack(folder_name: str, defined: set[str]) -> None:
     }
     if (old := folder / "table.parquet").is_file():
         if (more := pq.read_metadata(old).num_rows - len(files["table"])) > 0:
-            print(f"{folder_name} keeps its table, which has {more} runs more; remove it to repack")
+            print(f"{folder_name} keeps its table: {more} more runs; remove {old} to replace it")
             return
     for stem, table in files.items():
         with whole(folder / f"{stem}.parquet") as part:
@@ -488,10 +488,12 @@ def summary(folder: Path) -> str:
 
 def gains() -> str:
     """Differences to AN, and on the knowledge graph to Ignore, for 11.5 % of all labels' price."""
-    found: dict[tuple[str, str], dict[str, str]] = {}
-    for name in ("voc12-animals", "coco-mini", "scenes"):
-        if not (ATLAS / name / "table.parquet").is_file():
-            continue
+    names = [
+        name for name in ("voc12-animals", "coco-mini", "scenes")
+        if (ATLAS / name / "table.parquet").is_file()
+    ]  # fmt: skip
+    sections: dict[str, dict[str, dict[str, str]]] = {}  # by scheme and base, method, data set
+    for name in names:
         table = simkit.open_runs(ATLAS / name).table
         budgets = sorted(table["budget"].dropna().unique())  # `amounts` have none
         if len(budgets) != len(CURVE):
@@ -505,22 +507,19 @@ def gains() -> str:
                 ends = f"({100 * row.gap_low:+z.1f} to {100 * row.gap_high:+z.1f})"
                 gap = f"{100 * row.gap:+z.1f}" + "\\*" * bool(row.significant)
                 if not row.base and row.gap == row.gap:  # a scheme may lack the base
-                    found.setdefault((f"{row.scheme}, to {base}", row.method), {})[name] = (
-                        f"{gap} {ends}"
-                    )
-    names = list(dict.fromkeys(name for gaps in found.values() for name in gaps))
+                    section = sections.setdefault(f"{row.scheme}, to {base}", {})
+                    section.setdefault(row.method, {})[name] = f"{gap} {ends}"
     text = [
         "# Differences of methods in the atlas", "",
         "Points of mAP, for labels that cost 11.5 % of complete ones, over ten draws, with the",
         "intervals at which Holm's correction tests them; asterisk: significant among the methods",
         "of the scheme. Written by `scripts/atlas.py`.",
     ]  # fmt: skip
-    for heading in dict.fromkeys(heading for heading, _ in found):
+    for heading, section in sections.items():
         text += ["", f"## {heading}", "", f"| method | {' | '.join(names)} |"]
         text.append("|---|" + "--:|" * len(names))
-        for (of, method), gaps in found.items():
-            if of == heading:
-                text.append(f"| {method} | " + " | ".join(gaps.get(n, "") for n in names) + " |")
+        for method, gaps in section.items():
+            text.append(f"| {method} | " + " | ".join(gaps.get(n, "") for n in names) + " |")
     return "\n".join(text) + "\n"
 
 
