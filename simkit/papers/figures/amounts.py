@@ -157,7 +157,7 @@ class LabelShares(Figure):
         return panels.finish(
             f"{self.score} by the share of labels",
             over_draws(table["draws"]),
-            "Dashed: complete labels." if len(oracles) else "",
+            "Horizontal lines: complete labels." if len(oracles) else "",
             "Differences are paired by draw." if other else "",
         )
 

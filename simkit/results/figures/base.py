@@ -35,13 +35,15 @@ class Figure(ABC):
     """Base class of figures; `register` makes subclasses frozen dataclasses of options.
 
     name, title: name in the registry, and description. made_by: the function that returns the
-    table, by default the analysis with the same name. reads, unique: the columns passed to `draw`,
-    and sets of columns with unique rows, as for `result_tables.frame`.
+    table, by default the analysis with the same name. mend: what to do about other tables, by
+    default to use `made_by`. reads, unique: the columns passed to `draw`, and sets of columns with
+    unique rows, as for `result_tables.frame`.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     made_by: ClassVar[str]
+    mend: ClassVar[str] = ""
     reads: ClassVar[Columns]
     unique: ClassVar[Unique] = ()
 
@@ -67,7 +69,7 @@ class Figure(ABC):
         BadInput
             For other tables, without rows or with missing values, and as `draw`.
         """
-        mend, reads = f"pass the result of {self.made_by}", dict(self.reads)
+        mend, reads = self.mend or f"pass the result of {self.made_by}", dict(self.reads)
         if {*RUN} <= {*reads}:  # runs, whose intervals contain the error of the choice of settings
             reads |= optional(opened(table), "tuned_error")
         rows = frame(table, reads, asker=self.name, mend=mend, unique=self.unique)

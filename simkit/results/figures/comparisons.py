@@ -186,6 +186,10 @@ class Convergence(base.AtBudget):
 
     name = "convergence"
     title = "mAP or loss after every epoch, with bands over draws"
+    mend = (
+        "pass the result of simkit.open_runs for a comparison; an atlas has no curves, and losses "
+        "are kept with curves = true in the grid"
+    )
     reads: ClassVar = {
         **base.RUNS, "epochs": int | None, "curve_of": str | None,
         "curve": list[float | None] | None, "losses": list[float | None] | None,

@@ -140,13 +140,22 @@ def _scheme(row: Row) -> str:
     """A scheme, its mean cost unless there is a budget, and its gist and assumption below."""
     cost = "" if row.limit else ", " + money(np.mean([cell.dollars for cell in row.cells]).item())
     try:
-        scheme = schemes.make(row.scheme)
+        gist = getattr(schemes.make(row.scheme), "gist", "")
     except BadInput:  # not a registered scheme, in a table of other origin
         return row.scheme + cost
-    right = getattr(scheme, "precision", None)
-    assumes = right is not None and scheme.unassuming(scores=True) != scheme
-    assumption = f", candidates {right:.0%} right" if assumes else ""  # of an assumed model
-    return f"{row.scheme}{cost}\n{getattr(scheme, 'gist', '')}{assumption}".rstrip()
+    right = _assumed(row.scheme)
+    assumption = "" if right is None else f", candidates {right:.0%} right"
+    return f"{row.scheme}{cost}\n{gist}{assumption}".rstrip()
+
+
+def _assumed(spec: str) -> float | None:
+    """The share of right candidates of the model that a scheme assumes; None if it needs none."""
+    try:
+        scheme = schemes.make(spec)
+    except BadInput:
+        return None
+    right: float | None = getattr(scheme, "precision", None)
+    return None if right is None or scheme.unassuming(scores=True) == scheme else right
 
 
 def _head(axes: Axes, methods: list[str], room: float) -> None:
@@ -194,7 +203,8 @@ def _best_schemes(limit: Budget, rows: list[Row], *, so_far: str) -> str:
     if so_far:
         return f"{limit} of labels: {level[0]} is highest so far, {reached:.0f} mAP ({so_far})"
     if best.settled(of_first):
-        return f"{limit} of labels: {level[0]} is best (up to {reached:.0f} mAP)"
+        model = "" if _assumed(level[0]) is None else ", with an assumed model"
+        return f"{limit} of labels: {level[0]} is best (up to {reached:.0f} mAP){model}"
     many = " or ".join(level) if len(level) < 4 else f"{len(level)} of {len(rows)} schemes"
     return f"{limit} of labels: the best models may come from {many}"
 
