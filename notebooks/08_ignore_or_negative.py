@@ -17,12 +17,12 @@
 # **Result.** Ignore excludes unknown labels from the loss, AN treats them as absent. On synthetic `scenes`, with tuned
 # heads, Ignore is 0.4 to 7.7 mAP above AN if a random share of all labels is known (RPA), and 1.8 to 11.4 below if
 # every class has equally many labels (FPC). CSL, which ignores the unknown labels most likely to be present, is 2.7 to
-# 4.4 above AN under FPC with 10 to 100 labels per class, level with 300 and 1.2 below with 1,000. Under RPA it is
-# above AN, but not above Ignore. Its second part, a prior of class frequencies, gains 1.3 under FPC with 100 labels per
-# class and costs 1.8 under machine proposals; with few labels its estimate is too poor to use.
+# 4.4 above AN under FPC with 10 to 100 labels per class, level with 300 and 1.2 below with 1,000. Under RPA it is above
+# AN, but not above Ignore. Its second part, a prior of class frequencies, gains 1.3 under FPC with 100 labels per class
+# and costs 1.8 under machine proposals; with few labels its estimate is too poor to use.
 #
-# **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); more than half an hour in full on one core,
-# 20 seconds with `SIMKIT_SIZE=quick`.
+# **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); more than half an hour in full on one core, 20
+# seconds with `SIMKIT_SIZE=quick`.
 
 # %%
 # %matplotlib inline
@@ -144,8 +144,9 @@ for pair, gap in gaps.items():
 # With every number of labels Ignore is ahead under RPA and AN under FPC, significantly over 8 draws. The gap narrows
 # with more labels, but not at every step. For the most frequent class Ignore is always ahead of AN.
 #
-# Intervals contain the error of the choice of settings. CSL with the chosen eta is ahead of AN by 3.0, 4.4, 2.7 and 0.2
-# points under FPC (the last not significantly), but not with 1,000 labels per class (-1.2), and by 0.3 to 6.0 under
+# Intervals contain the error of the choice of settings; CSL has more to choose from, 25 pairs of a learning rate and an
+# eta, where the others have five learning rates and more. CSL with the chosen eta is ahead of AN by 3.0, 4.4, 2.7 and
+# 0.2 points under FPC (the last not significantly), but not with 1,000 labels per class (-1.2), and by 0.3 to 6.0 under
 # RPA. Under RPA Ignore is 0.1 to 1.6 ahead of CSL, with the fewest and with the most labels not significantly. In the
 # paper CSL is best under FPC, in mAP and for person (Fig. 10). Here CSL has the highest mean mAP under FPC except with
 # 1,000 labels per class; for the most frequent class it equals Ignore from 100 labels on, and is behind Ignore with
@@ -247,9 +248,8 @@ assert estimated["ignore"].values.sum() > 1.2 * share.sum()
 from simkit.analysis import likelihood, likely_labels
 
 likely = likelihood(task, truth, ["p-asl", "csl(prior=none)"], settings=training)
-draw("likelihood")(
-    likely, heading="The likeliest unknown labels are present, from the first epoch on"
-)
+heading = "Likely labels are present more often than others, from the first epoch on"
+draw("likelihood")(likely, heading=heading)
 
 # %%
 images = [int(row) for row in task.rows[:4]]
@@ -264,10 +264,10 @@ rank_1, blank = seen.xs(12, level="epoch")[1], likely["chance"][0]
 print(f"present at rank 1 {rank_1.round(2).to_dict()}, of all unknown labels {blank:.2f}")
 
 # %% [markdown]
-# In the first epoch, too, likely labels are present more often than others, though fewer than half of them are. A
-# label ignored by mistake costs one negative among many. In the four images shape and chromatic color are below the
-# line, so they are not ignored: they are present, but probably so often treated as absent that the model finds them
-# unlikely. The prior is meant for such classes.
+# In the first epoch, too, likely labels are present more often than others, though fewer than half of them are. A label
+# ignored by mistake costs one negative among many. In the four images shape and chromatic color are below the line, so
+# they are not ignored: they are present, but probably so often treated as absent that the model finds them unlikely.
+# The prior is meant for such classes.
 
 # %% tags=["remove-input"]
 assert (rank_1 > 1.5 * blank).all()
@@ -422,7 +422,7 @@ swept = simkit.compare(grid, out="knobs", workers=workers).table
 from simkit.analysis import sweep
 
 over_k = sweep(swept, "top_k", metric="map")
-heading = "Two and five labels do not differ significantly; more than ten cost points"
+heading = "Two and five labels differ little; ten and more cost points"
 draw("sweep", score="mAP of all classes")(over_k, heading=heading)
 
 # %%
@@ -451,7 +451,7 @@ asked = earlier[1:3] if quick else earlier
 tuning = None if quick else Tuning(runs=25)
 grid = Grid(schemes=names[2:3], methods=asked, tuning=tuning, **how)
 grouped = simkit.compare(grid, out="table_3", workers=workers).table
-heading = "CSL and IMCL are level, in rare and in frequent classes"
+heading = "CSL and IMCL differ little in every group of classes"
 draw("class-groups", classes="all")(grouped, heading=heading)
 
 # %%
@@ -488,8 +488,8 @@ assert quick or (high["curriculum"] < 0 and high["latent-noise"] < high["curricu
 # its prior is shown with 100 labels per class under FPC alone: at eta = 0.3 it costs 12.7 with ten labels per class,
 # 10.2 under `federated` and 1.7 under proposals. On [photographs](../benchmarks/results/class_prior.md), with the
 # trainer's default settings, the likelihood helps too, and Ignore is ahead of AN under FPC, though not significantly at
-# 10 and 500 labels per class. With tuned heads Ignore is ahead under FPC, on VOC not significantly
-# ([the atlas](../atlas/gains.md)).
+# 10 and 500 labels per class. With tuned heads Ignore is ahead under FPC, on VOC not significantly ([the
+# atlas](../atlas/gains.md)).
 #
 # ## Exercises
 #

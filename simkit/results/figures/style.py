@@ -94,7 +94,7 @@ def fold(
 
 def power(value: float) -> str:
     """A tick of a logarithmic axis: 0.01, 1, 1,000, and 10⁻⁵ or 2·10⁸ for longer numbers."""
-    if value == 0 or 1e-3 <= value < 1e5:
+    if value == 0 or 1e-3 <= value < 1e6:
         return f"{value:,.0f}" if value == 0 or value >= 10 else f"{value:g}"
     factor, exponent = f"{value:.0e}".split("e")
     raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
