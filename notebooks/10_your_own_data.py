@@ -15,12 +15,12 @@
 # # Your own images: what should be labelled next?
 #
 # **Result.** For 30 dollars and 1,500 images without labels simkit first orders complete labels of 214 images, compares
-# schemes and methods on them, plans the rest (complete labels of 769 more), orders it, and trains on the answers
-# (here of simulated people).
-# **The plan was too careful**: it expected 78.8 mAP (63.8 to 91.0), and the model reaches 96.9 on 2,000 new images. What
-# a user can measure is lower, 90.3, because the labels of the 54 test images err like all others; by their true labels
-# it is 97.8. This is one pilot, on drawn images whose network was trained on such drawings. A page in the browser asks
-# the questions, and answers come back as a file; no person is asked the same twice.
+# schemes and methods on them, plans the rest (complete labels of 769 more), orders it, and trains on the answers (here
+# of simulated people). **The plan expected too little**: 78.8 mAP (90 % range 63.8 to 91.0), and the model reaches 96.9
+# on 2,000 new images. What a user can measure is lower, 90.3, because the labels of the 54 test images err like all
+# others; by their true labels it is 97.8. This is one pilot, on drawn images whose network was trained on such
+# drawings, so it says little about the plans for other images. A page in the browser asks the questions, and answers
+# come back as a file; no person is asked the same twice.
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once (in this folder). A few minutes in full on two cores,
 # `SIMKIT_SIZE=quick` takes one and a half minutes of processor time. `quickstart` downloads 14 MB of weights once.
@@ -172,12 +172,14 @@ table = pd.concat([simkit.open_runs(runs).every for runs in sorted(Path("project
 simkit.figures.make("cost-curve")(table)
 
 # %% [markdown]
-# The lines of AN and LL-R nearly coincide. LL-R + BoostLU has the lowest means, but with all labels of the pilot (dashed)
-# BoostLU gains. Bands over three draws overlap.
+# AN and LL-R nearly coincide, except at the highest price of `fpc`. LL-R + BoostLU has the lowest means at nearly every
+# price, but with all labels of the pilot (dashed and dotted) it is about 3 points above. Bands over three draws
+# overlap, so this order may be chance; the plan below trains with LL-R + BoostLU.
 #
 # ## The plan
 #
-# What is left of the budget buys the next labels. `simkit status` always names the next command:
+# What is left of the budget buys the next labels. `simkit status` always names the next command. `--errors` has the
+# rates measured above:
 
 # %%
 command = os.popen(f"{run} status project").read().splitlines()[-1].removeprefix("next: simkit ")
@@ -203,7 +205,8 @@ if drawn:
 # `--continue` trains the plan's method on the received labels, scores it on the pilot's test images (which are never
 # trained on), corrects this mAP for the measured errors of the test labels, and says whether the plan expected it. That
 # range is for these test images, so it differs from the one above, for new images. Then it plans on, at the measured
-# prices, with a budget of 10 dollars as an example.
+# prices, with a budget of 10 dollars as an example. (Its sentence about errors of the test labels is about the pilot's
+# mAP.)
 
 # %%
 state = OrderState.of(Order.read("project/order1"))
@@ -217,7 +220,8 @@ runs = " ".join(map(str, sorted(Path("project/runs").iterdir())))
 #
 # Now the method of the first plan learns from all labels. A user can score it on the pilot's test images alone, whose
 # labels err like all others. Here the truth is known, so the same model is also judged by the true labels of these
-# images, and of 2,000 new ones. The plan's range is about true labels of new images, the last line.
+# images, and of 2,000 new ones. So we can check two things: the correction above (97.8 mAP), against the second line,
+# and the plan's range, against the last line.
 
 # %%
 method = " ".join(f"--{name} '{value}'" for name, value in plan["trained_as"].items())
@@ -258,14 +262,15 @@ if drawn:
 # | question | here | in the paper |
 # |---|---|---|
 # | What should be labelled first? | 214 images at random, completely | not asked |
-# | And then? | the purchase of *The plan*, at the measured times and with the measured errors | Kim et al., CVPR 2022, Fig. 6, count labels, not dollars: one label of every image (LL-Ct) is like all labels of 30 % of them |
-# | Was the plan right? | no, too careful: 78.8 mAP expected (63.8 to 91.0), 96.9 reached | not asked |
-# | What did an answer cost? | a page of 20 classes took 6.5 seconds; the price list assumes 27.4 for 91 (6 for 20) | *Soft Exposure*, section 1: 6.5 million dollars for 9,600 classes in each of 116,000 images |
+# | And then? | complete labels of 769 more, at the measured times and with the measured errors | Kim et al., CVPR 2022, Fig. 6, count labels, not dollars: on COCO one label of every image (LL-Ct) is like all labels of 30 % of them |
+# | Was the plan right? | no, it expected too little: 78.8 mAP (63.8 to 91.0), and 96.9 came out | not asked |
+# | What did an answer cost? | a page of 20 classes took 6.5 seconds (simulated); the price list assumes 27.4 for 91 (6 for 20) | *Soft Exposure*, section 1: 6.5 million dollars for 9,600 classes in each of 116,000 images |
 #
-# The range is wide because 214 images are few, of which 54 test, and even so the result lies above it: these drawings gain
-# more from further images than other data, whose learning curves are the plan's prior (`benchmarks/results/growth.md`).
-# The next plan learns from this result, and buys nothing more. One answer in fifty was wrong; the questions that three
-# people answered measure this share, and the plan allows for it.
+# The range is wide because 214 images are few, of which 54 test, and even so the result lies above it. Small pilots of
+# these drawings grow faster than those of any other data set behind the plan's prior (`benchmarks/results/growth.md`).
+# The correction for the errors of the test labels gave the true mAP in this one case. The next plan learns from this
+# result, and buys nothing more. One answer in fifty was wrong; the questions that three people answered measure this
+# share, and the plan allows for it.
 #
 # ## Exercises
 #
