@@ -373,8 +373,8 @@ print("SE minus Ignore, 95 % intervals:", ", ".join(spans))
 
 # %% [markdown]
 # From 30 to 70 % SE has the highest mean of the paper's methods; at 90 % AN, LS and SE are level. SE-I is near Ignore
-# from 30 % on, as in the paper, and SE-L below it. FE's mean is above Ignore's at every share. SE is behind Ignore with
-# 5 % of the positives, and not significantly with 10 %.
+# from 30 % on, as in the paper, and SE-L below it. FE's mean is above Ignore's at every share. With 5 and 10 % of
+# the positives SE's mean is below Ignore's, not significantly.
 
 # %% tags=["remove-input"]
 assert not by_fraction.failures, by_fraction.failures

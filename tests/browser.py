@@ -73,8 +73,12 @@ class Browser:
 
     def open(self, file: Path) -> None:
         self.run("window.left = true")
-        self.send("Page.navigate", url=file.resolve().as_uri())
-        self.until(lambda: self.run("!window.left && document.readyState === 'complete'"))
+        address = file.resolve().as_uri()
+        self.send("Page.navigate", url=address)
+        # The blank page of the start may be replaced by another one first.
+        there = f"location.href === {json.dumps(address)}"
+        done = f"{there} && !window.left && document.readyState === 'complete'"
+        self.until(lambda: self.run(done))
 
     def run(self, script: str) -> Any:
         result = self.send(
