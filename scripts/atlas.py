@@ -52,7 +52,7 @@ LEAST = {"train": 16, "test": 8}  # images that show a class; photographs have o
 CURVE, TWO = (0.02, 0.05, 0.115, 0.25, 0.575), (0.05, 0.115)
 PRICES, OTHER_PRICES, RANDOM_SEARCH = "hourly", ("coco-tagging", "openimages"), "fpc(search=random)"
 # Parts that have a table of their own, beside that of their data set.
-PANELS = ("networks", "erring-1", "erring-3", *OTHER_PRICES)
+PANELS = ("networks", "erring-1", "erring-3", "boostlu", *OTHER_PRICES)
 DATA = (
     *(f"{name}{more}" for name in ("scenes", "voc12-animals", "coco-mini")
       for more in ("", *(f"-{panel}" for panel in PANELS), "-scores")),
@@ -78,6 +78,12 @@ LEFT_OUT = (
 )  # fmt: skip
 COUNTS = ("test_images", "test_present", "test_absent")  # of the table: for the mAP of chance
 BY_CLASS = {"ap": pa.float16(), "class_present": pa.int32(), "class_absent": pa.int32()}
+# The seven uses of BoostLU's Table 1, and methods of its Table 2, on one label of every image.
+OF_BOOSTLU = (
+    "an", "an+boostlu(train=false)", "an+boostlu", "ll-r", "ll-r+boostlu(eval=false)",
+    "ll-r+boostlu(train=false)", "ll-r+boostlu", "ll-ct", "ll-ct+boostlu", "ll-cp",
+    "ll-cp+boostlu", "lsan", "role", "em",
+)  # fmt: skip
 NETWORKS = ("an", "lsan", "ignore", "ll-r", "csl", "ll-r+boostlu")  # and EN + SCL
 # Amounts as in the papers; for coco-mini, which has few images, fewer labels per class.
 AMOUNTS = {
@@ -167,6 +173,9 @@ class Data:
             one = {**two, "budgets": dollars(TWO[-1:])}
             yield f"wrapped{suffix}", {**one, "methods": wrapped}
             yield f"cnn-rnn{suffix}", {**one, "methods": ["cnn-rnn"]}
+            if not suffix:
+                uses = [counts.get(name, name) for name in OF_BOOSTLU]
+                yield "boostlu", {**base, "schemes": FOUR[:1], "methods": uses, "fair": True}
             few = {"schemes": [name for name in FOUR if name in listed]}
             for number in (1, 3):
                 habits = {**ERRORS, "workers": number}
@@ -470,14 +479,17 @@ def _of_leaves(rows: pa.Table, flat: pa.Table) -> pa.Table:
 
 
 def summary(folder: Path) -> str:
-    """The mean mAP of every method by scheme at the largest budget, in Markdown."""
+    """The mean mAP of every method by scheme at the largest budget, if any, in Markdown."""
     table = simkit.open_runs(folder).table
-    columns = summary_rows(table[table["budget"] == table["budget"].max()])
+    largest = table["budget"].max()
+    priced = bool(largest == largest)  # else every scheme has a given amount
+    columns = summary_rows(table[table["budget"] == largest] if priced else table)
+    labels = f"labels for ${largest:,.0f}" if priced else "amounts of labels as written"
     means = {line.scheme: {c.method: c.score.mean for c in line.cells} for line in columns}
     wide = pd.DataFrame(means).mul(100).assign(mean=lambda each: each.mean(axis=1))
     wide = wide.sort_values("mean", ascending=False)
     text = [
-        f"# {folder.name}: mAP in points, labels for ${table['budget'].max():,.0f}", "",
+        f"# {folder.name}: mAP in points, {labels}", "",
         "| method | " + " | ".join(wide.columns) + " |", "|---|" + "--:|" * wide.shape[1],
     ]  # fmt: skip
     return "\n".join([*text, *(
