@@ -15,13 +15,10 @@ import pytest
 
 from scripts import notebooks as maker
 from simkit import Source, open_source
-from tests.long_runs import some
 
 ROOT = Path(__file__).parents[1]
 TEXTS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.py"))
 EVERY = pytest.mark.parametrize("text", TEXTS, ids=lambda p: p.stem)
-# Executed in every run; the others take half a minute and more each, and wait for `make test-slow`.
-SHORT = {"01", "02", "03", "05", "06", "12", "13"}
 # Notebooks whose texts changed since their last execution in full.
 TO_EXECUTE: set[str] = set()
 TWINS = pytest.mark.parametrize(
@@ -49,9 +46,7 @@ def pictures(notebook: nbformat.NotebookNode) -> list[tuple[int, int]]:
     return [struct.unpack(">II", base64.b64decode(png)[16:24]) for png in encoded]
 
 
-@pytest.mark.parametrize(
-    "text", some(TEXTS, lambda path: path.name[:2] in SHORT), ids=lambda p: p.stem
-)
+@EVERY
 def test_runs_quickly(text: Path, monkeypatch, capsys) -> None:
     monkeypatch.setenv("SIMKIT_SIZE", "quick")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
