@@ -150,6 +150,7 @@ for panel, n, codes in zip(panels, some, labels.codes[some].toarray(), strict=Tr
     panel.imshow(pictures.read([n])[0])
     panel.set_axis_off()
     panel.set_title("\n".join(names[:4]), fontsize=8)
+_ = figure.suptitle("Six images and up to four of the classes that Ann saw", x=0.01, ha="left", weight="bold")
 _ = figure.tight_layout()
 
 # %% [markdown]
@@ -169,7 +170,8 @@ for number in range(1, len(grids) + 1):
 
 # %%
 table = pd.concat([simkit.open_runs(runs).every for runs in sorted(Path("project/runs").iterdir())])
-simkit.figures.make("cost-curve")(table)
+heading = "LL-R + BoostLU has the lowest means until all labels are bought"
+simkit.figures.make("cost-curve")(table, heading if drawn and not quick else "")
 
 # %% [markdown]
 # AN and LL-R nearly coincide, except at the highest price of `fpc`. LL-R + BoostLU has the lowest means at nearly every

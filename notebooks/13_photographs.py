@@ -56,6 +56,9 @@ from IPython.display import display
 from PIL import Image
 
 import simkit
+from simkit.results.figures.style import BLUE, INK, ORANGE, STYLE, looks
+
+_ = plt.rcParams.update(STYLE)
 
 # %%
 draw, heading = simkit.figures.make, {"x": 0.01, "ha": "left", "weight": "bold"}
@@ -200,12 +203,12 @@ workers = 1 if quick else None
 common = {"data": DATA, **NETWORK, "train": settings, "draws": 2 if quick else 5}
 grid = {**common, "schemes": schemes, "methods": methods, "fair": not quick}
 compared = simkit.compare(grid, out="runs/all", workers=workers)
-draw("heat-map")(compared.every, f"{here.capitalize()}: mAP by scheme and method")
+draw("heat-map")(compared.every)
 
 # %% [markdown]
 # On the drawn images GR-Loss has the highest mean under all four schemes. The amounts of labels differ, so compare
 # methods within a row. The same methods on photographs, from [the atlas](../atlas/README.md), with labels for 11.5 % of
-# the price of complete labels (bold: those of all 29 methods of which one is the best; 23 are not shown). [Chapter
+# the price of complete labels (bold: those of all 35 methods of which one is the best; 29 are not shown). [Chapter
 # 04](04_schemes_against_methods.ipynb) has all methods, other budgets and `scenes`.
 
 # %%
@@ -213,10 +216,12 @@ photographs = {name: simkit.open_runs(atlas / name) for name in ("voc12-animals"
 six = "an,ignore,ll-r,em,gr-loss,en"
 middle = {name: sorted(runs.table.budget.unique())[2] for name, runs in photographs.items()}  # of five: 11.5 %
 shown = {name: draw("matrix", budget=middle[name], methods=six) for name in photographs}
-shown["voc12-animals"](photographs["voc12-animals"], "Photographs of animals (VOC 2012)")
+finding = "VOC: LL-R is within 1.4 points of the best of six under every scheme"
+shown["voc12-animals"](photographs["voc12-animals"], finding)
 
 # %%
-shown["coco-mini"](photographs["coco-mini"], "Photographs of COCO")
+finding = "COCO: LL-R is best or within 1 point of the best of six, except on the knowledge graph"
+shown["coco-mini"](photographs["coco-mini"], finding)
 
 # %%
 leads = {}
@@ -252,24 +257,27 @@ people = ours[ours.source.str.endswith("real_data.md")]
 sizes = people[people.question.str.contains("by size minus")].copy()
 sizes["question"] = sizes.question.str.extract("(mAP|smallest|largest)")[0]
 sizes = sizes.pivot(index="method", columns="question", values=["value", "low", "high"])
-sizes["value"].drop(index="ignore").round(1)
+sizes.swaplevel(axis=1).sort_index(axis=1, level=0, sort_remaining=False).drop(index="ignore").round(1)
 
 # %%
 named = people[people.question.str.startswith("named where present")]
 costs = people[people.question.str.endswith("minus training on it") & (people.method == "an")]
 half = costs.question.str.extract("by (pixel|image)")[0]
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4))
-for scheme, of in named.groupby("scheme"):
-    left.plot(of["at"], of.value, "o" if scheme == "single-positive" else "D", label=scheme)
-left.set(xlabel="median share of the image, %", ylabel="named where present, %", ylim=(0, 115))
-left.legend(frameon=False, loc="upper left", fontsize=8)
+figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+marks = zip(named.groupby("scheme"), "oD", (BLUE, ORANGE), strict=True)
+for (scheme, of), mark, color in marks:
+    left.plot(of["at"], of.value, mark, color=color, label=scheme)
+left.set(xlabel="median share of the image that the class covers, %", ylim=(0, 115))
+left.set_ylabel("named where present, %")
+left.legend(loc="upper left", fontsize=8)
 ends = [costs.value - costs.low, costs.high - costs.value]
-right.errorbar(costs.value, range(len(costs)), xerr=ends, fmt="o")
-right.axvline(0, color="#222222", lw=0.9)
+right.errorbar(costs.value, range(len(costs)), xerr=ends, fmt="o", color=BLUE)
+right.axvline(0, color=INK, lw=0.9)
 right.set_yticks(range(len(costs)), half + " half, " + costs.scheme)
-right.set_xlabel("mAP of AN minus training on own half")
-figure.suptitle("Named by size, small classes are seldom named; another campaign's labels cost mAP", **heading)
-figure.tight_layout()
+right.set_xlabel("mAP of AN minus that of the own half, points (95 %)")
+right.invert_yaxis()
+title = "Named by size, small classes are named less often; labels of another campaign are worth less"
+_ = figure.suptitle(title, **heading)
 
 # %%
 columns = ["data", "question", "scheme", "method", "value", "low", "high"]
@@ -326,17 +334,18 @@ both["photographs (VOC 2012), 5 draws"] = precise[precise.method != "at random"]
 guess = [100 * chosen.chance.iloc[0], precise.value[precise.method == "at random"].item()]
 
 # %%
-figure, panels = plt.subplots(1, 2, figsize=(9, 3.2), sharey=True, sharex=True)
+figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, sharex=True, layout="constrained")
 for panel, chance, (title, table) in zip(panels, guess, both.items(), strict=True):
-    for method, style in zip(large, ("o-", "s--", "D:"), strict=True):
+    for method, look in looks(large).items():
         part = table[(table.method == method) & (table["at"] > 1)]
-        panel.plot(part["at"], part.value, style, label=method)
-    panel.axhline(chance, color="#222222", lw=0.9, label="at random")
+        panel.plot(part["at"], part.value, **look.line())
+        if "low" in part:
+            panel.fill_between(part["at"], part.low, part.high, color=look.color, alpha=0.15)
+    panel.axhline(chance, color=INK, lw=0.9, label="at random")
     panel.set(title=title, xlabel="epoch", ylim=(0, 100))
 panels[0].set_ylabel("false negatives among modified, %")
-panels[1].legend(frameon=False)
-figure.suptitle("On photographs precision is far above chance, and falls", **heading)
-figure.tight_layout()
+panels[1].legend()
+_ = figure.suptitle("On photographs precision is far above chance, and falls; bands: 95 %", **heading)
 
 # %% tags=["remove-input"]
 voc = early.loc["voc12-animals"]
@@ -392,20 +401,22 @@ if BOXES:
     played = {here: 100 * own} | played
 
 # %%
-figure, panels = plt.subplots(1, len(played), figsize=(9, 3.8), squeeze=False)
+named = {method: method.partition("(expected")[0] for method in players}
+styles = dict(zip(players, looks(named.values()).values(), strict=True))
+figure, panels = plt.subplots(1, len(played), figsize=(9, 4.6), squeeze=False, sharey=True, layout="constrained")
 for panel, (title, table) in zip(panels[0], played.items(), strict=True):
     centre = table.pointing["centre of the image"]
-    panel.axhline(centre, color="#222222", lw=0.9, ls="--")
-    panel.margins(y=0.12)
-    panel.text(0.4, centre, "centre of the image", va="bottom", transform=panel.get_yaxis_transform())
-    for mark, method in zip("osD^vd<>P*X", players, strict=True):
-        name = method.partition("(")[0]
-        row = table[table.index.isin([method, f"{name}(expected=1.5)" if "expected" in method else method])]
-        panel.plot(row["map"], row.pointing, mark, ms=7, label=name)
-    panel.set(title=title, xlabel="mAP, points", ylabel="pointing game, points")
-figure.legend(*panel.get_legend_handles_labels(), loc="center right", fontsize=8, frameon=False)
-figure.suptitle("On photographs every model points worse than the centre of the image", **heading)
-figure.tight_layout(rect=(0, 0, 0.87, 1))
+    panel.axhline(centre, color=INK, lw=0.9, ls="--", label="centre of the image")
+    for method, name in named.items():
+        row = table[table.index.isin([method, f"{name}(expected=1.5)"])]
+        panel.plot(row["map"], row.pointing, **styles[method].line() | {"linestyle": "none", "markersize": 7})
+    panel.set(title=title, xlabel="mAP, points", ylim=(25, 100))
+panels[0, 0].set_ylabel("pointing game, points")
+figure.legend(*panel.get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
+_ = figure.suptitle("On photographs every model points worse than the centre of the image", **heading)
+
+# %%
+print(played["photographs (VOC 2012), 3 draws"].round(1).to_string(na_rep=""))
 
 # %% tags=["remove-input"]
 voc = played["photographs (VOC 2012), 3 draws"]
@@ -422,8 +433,7 @@ if drawn and not quick:
 # But animals fill their photographs: **the centre of the image hits 80.6 %**, more than every model. So the game is no
 # evidence here that a model sees the object. Pointing does not follow mAP either: LL-Ct points best and has the lowest
 # mAP (at one learning rate for all). On the drawn images the centre hits a third and most models more than twice as
-# often, but LL-R with BoostLU in both phases no more often than the centre. In both panels `an+boostlu` has BoostLU at
-# inference alone.
+# often, but LL-R with BoostLU in both phases no more often than the centre.
 #
 # **BoostLU** in both phases gains nothing on these photographs. LL-R has 85.3 mAP with and without it, and points worse
 # with it (71.8 and 73.5). At inference alone it gains AN 1.0 and LL-R 0.4; in both phases AN loses 1.2 and complete

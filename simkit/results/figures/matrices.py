@@ -260,7 +260,7 @@ class Matrix(base.AtBudget):
             "Columns: how a model is trained on them, by family (colour). Means over "
             f"{base.range_of(len(cell.by_draw) for row in rows for cell in row.cells)} draws. "
             "Bold: the methods of a row of which one is the best with a probability of at least "
-            f"{SURE:.1%}.",
+            f"{SURE:.1%}" + (", among all methods." if len(ranked) > len(shown) else "."),
             f"A random order of the test images has {100 * level:.1f} mAP."
             if (level := random_order(table)) and self.metric == "map" else "",
             base.not_shown(len(ranked) - len(shown)),
