@@ -267,8 +267,8 @@ for epochs in (12, 90):
 # %% [markdown]
 # After few steps SE is 1.1 ahead of Ignore, after as many steps as above 0.8 behind; neither is significant. With still
 # fewer labels, those for 11.5 % of the price of complete ones (`hourly`, 1,000 images), SE is significantly ahead on
-# `scenes` over ten draws, by 2.3 (0.1 to 4.5; [the atlas](../atlas/gains.md)). So the order of SE and Ignore depends on
-# the number of images.
+# `scenes` over ten draws, by 2.3 (0.1 to 4.5; [the atlas](../atlas/gains.md)). So the order of SE and Ignore probably
+# depends on the number of labelled images; the settings of the two comparisons differ too.
 
 # %% tags=["remove-input"]
 assert quick or all(one.low < 0 < one.high for one in lead.values())
@@ -444,12 +444,12 @@ for scheme in turned.schemes:
 #
 # Along the graph only a quarter of SE's soft positives are right, with 9.5 of 52 classes in an image. SE is
 # nevertheless only 0.2 behind the oracle under `truth`, where few labels are missing, and behind Ignore under `verify`,
-# where nearly half are; that the wrong soft positives cause this agrees with the rise of mAP with beta. The paper
-# attributes SE's lead over the oracle to label smoothing and to missing labels in COCO's ground truth; that of `scenes`
-# is complete. On [photographs of VOC](../benchmarks/results/soft_exposure.md) SE is behind Ignore under every scheme
-# that was tried (one learning rate); with tuned heads the two do not differ significantly under the knowledge graph, on
-# VOC and on COCO, while on 1,000 images of `scenes` with few labels SE is 2.3 ahead ([the atlas](../atlas/gains.md)).
-# Whole networks were not tried.
+# where nearly half are. mAP rises there with beta, so wrong soft positives are a likely cause. The paper attributes
+# SE's lead over the oracle to label smoothing and to missing labels in COCO's ground truth; that of `scenes` is
+# complete. On [photographs of VOC](../benchmarks/results/soft_exposure.md) SE is behind Ignore under every scheme that
+# was tried (one learning rate); with tuned heads the two do not differ significantly under the knowledge graph, on VOC
+# and on COCO, while on 1,000 images of `scenes` with few labels SE is 2.3 ahead ([the atlas](../atlas/gains.md)). Whole
+# networks were not tried.
 #
 # ## Exercises
 #
