@@ -202,11 +202,12 @@ for name in NAMES[:2]:
 print(pd.Series(wrapped).unstack([1, 2])[NAMES[:2]].reindex(kinds, axis=1, level=1).to_string())
 
 # %% [markdown]
-# Neither helps these heads. BoostLU costs LL-R and EN 3.6 to 7.0 points on COCO, except under FPC, where LL-R + BoostLU
-# has the highest mean of all methods, on VOC too; its gains there (1.2 and 1.9) are not significant. With AN nearly
-# every search chose a boost of 2 in place of 5, and BoostLU changes little. With LL-R and EN another boost was not
-# tried, which may explain a part of their losses. CL gains nothing significant and costs LL-R and EN 3.1 and 3.6 under
-# RPA on VOC.
+# Neither helps these heads with so few labels; with one label of every image of VOC BoostLU gains ([chapter
+# 13](13_photographs.ipynb)). Here it costs LL-R and EN 3.6 to 7.0 points on COCO, except under FPC, where LL-R +
+# BoostLU has the highest mean of all methods, on VOC too; its gains there (1.2 and 1.9) are not significant. With AN
+# nearly every search chose a boost of 2 in place of 5, and BoostLU changes little. With LL-R and EN another boost was
+# not tried, which may explain a part of their losses. CL gains nothing significant and costs LL-R and EN 3.1 and 3.6
+# under RPA on VOC.
 #
 # ## What the schemes give for their price
 #
@@ -509,8 +510,8 @@ assert both.groupby("method").difference.mean().max() < 0.005
 # print(list(steps.query("p > 0.05")["method"]))
 # ```
 #
-# Twenty-six of 34: all but Ignore, Partial BCE, CSL, SE, SE-I, SE-L, IMCL and curriculum. That is no proof that they are
-# level: most intervals are 5 to 9 points wide to each side.
+# Twenty-six of 34: all but Ignore, Partial BCE, CSL, SE, SE-I, SE-L, IMCL and curriculum. That is no proof that they
+# are level: most intervals are 5 to 9 points wide to each side.
 #
 # </details>
 #
