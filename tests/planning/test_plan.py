@@ -211,7 +211,8 @@ def test_plans_say_what_wrong_test_labels_do_to_map(pilot):
         float(one.on_new_images(np.array([measured]))[0])
         for one in (erring.evidence.test, erring.evidence.test.supposing((0.0, 0.0)))
     )
-    said = re.search(r"the pilot's measured one about ([\d.]+) points too low", answers(erring)["Trust"])
+    trust = answers(erring)["Trust"]
+    said = re.search(r"the pilot's measured one about ([\d.]+) points too low", trust)
     assert float(said[1]) == pytest.approx(100 * (one - other), abs=0.1)
     best = max(one.median for one in erring.choice.every)
     assert best > max(one.median for one in true.choice.every) + 0.1
