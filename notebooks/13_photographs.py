@@ -263,6 +263,9 @@ sizes.swaplevel(axis=1).sort_index(axis=1, level=0, sort_remaining=False).drop(i
 named = people[people.question.str.startswith("named where present")]
 costs = people[people.question.str.endswith("minus training on it") & (people.method == "an")]
 half = costs.question.str.extract("by (pixel|image)")[0]
+ends = [costs.value - costs.low, costs.high - costs.value]
+
+# %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 marks = zip(named.groupby("scheme"), "oD", (BLUE, ORANGE), strict=True)
 for (scheme, of), mark, color in marks:
@@ -270,7 +273,6 @@ for (scheme, of), mark, color in marks:
 left.set(xlabel="median share of the image that the class covers, %", ylim=(0, 115))
 left.set_ylabel("named where present, %")
 left.legend(loc="upper left", fontsize=8)
-ends = [costs.value - costs.low, costs.high - costs.value]
 right.errorbar(costs.value, range(len(costs)), xerr=ends, fmt="o", color=BLUE)
 right.axvline(0, color=INK, lw=0.9)
 right.set_yticks(range(len(costs)), half + " half, " + costs.scheme)
