@@ -131,8 +131,6 @@ for name, world in worlds.items():
         first[name, rate] = {f"{kind}s": early(seen, "an", kind) for kind in KINDS}
 first = 100 * pd.DataFrame(first).T
 print("highest loss in the first epoch, % of the labels\n", first.round(0).to_string(), sep="")
-shares = {f"{kind}s": 100 * early(learning, "an", kind) for kind in KINDS}
-print("from pixels, above:", ", ".join(f"{share:.0f} % of {kind}" for kind, share in shares.items()))
 
 # %% [markdown]
 # **More true than false negatives have their highest loss in the first epoch**, at every rate and for both sets of
@@ -260,7 +258,7 @@ for name, where in data.items():
 from simkit.analysis import ablation, sweep
 
 swept = {name: sweep(table, "delta") for name, table in deltas.items()}
-draw("sweep")(pd.concat(swept.values()), "With all classes, where more labels are missing, a larger delta is best")
+draw("sweep")(pd.concat(swept.values()), "The more labels are missing, the larger the best delta")
 
 # %%
 ends_of = ["mean", "gap", "gap_low", "gap_high"]
@@ -313,7 +311,7 @@ if not quick:
 listed = ["an", "wan", "lsan", "epr", "role", *large[::2]]
 tested = {name: ablation(t, "an", methods=[*listed, *absolute]) for name, t in runs.items()}
 both = pd.concat(tested.values())
-draw("ablation")(both[both.method.isin(listed)], "LL-R and LL-Ct are ahead of AN in both sets of classes")
+draw("ablation")(both[both.method.isin(listed)], "The large-loss methods are ahead of AN in both worlds")
 
 # %%
 columns = ["mean", "gap", "gap_low", "gap_high"]
@@ -415,7 +413,7 @@ real = simkit.compare(asked, out="real", workers=1).table
 means_of = ablation(real, "an", methods=verified).set_index("method")[[*columns, "significant"]]
 means_of[columns] = (100 * means_of[columns]).round(1)
 print(means_of.to_string())
-heading = "With verified labels, too, LL-R and LL-Ct are ahead of AN"
+heading = "With verified labels, too, the large-loss methods are ahead of AN"
 draw("class-groups", methods="ignore,curriculum,an,ll-r,ll-ct")(real, heading)
 
 # %% [markdown]
