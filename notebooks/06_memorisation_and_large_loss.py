@@ -14,12 +14,12 @@
 # %% [markdown]
 # # Does a network notice that a label is wrong?
 #
-# **Result.** AN treats every unknown label as absent. A network trained so learns true negatives first and
-# memorises false ones later: the loss of false negatives rises from 0.11 to a peak in epoch 15 of 28, then falls to
-# 0.05 (one draw, that is one repetition). LL-R, LL-Ct and LL-Cp reject or correct labels with large losses.
-# With linear heads, every method tuned, they gain 3.9, 4.1 and 2.3 mAP over AN on object classes, 7.2, 5.8 and 2.1 on
-# all classes (LL-Cp's gain is not significant). ROLE and LSAN gain more on these drawn images. Whole networks reach
-# only 22 to 36 mAP here, and LL-R and AN do not differ significantly.
+# **Result.** AN treats every unknown label as absent. A network trained so learns true negatives first and memorises
+# false ones later: the loss of false negatives rises from 0.11 to a peak in epoch 15 of 28, then falls to 0.06 (one
+# draw, that is one repetition). LL-R, LL-Ct and LL-Cp reject or correct labels with large losses. With linear heads,
+# every method tuned, they gain 3.8, 4.2 and 2.3 mAP over AN on object classes (only the first significantly), 7.3, 5.0
+# and 2.1 on all classes (the first two significantly). ROLE and LSAN gain more on these drawn images. Whole networks
+# reach only 22 to 36 mAP here, and LL-R and AN do not differ significantly.
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; 40 minutes in full on one core;
 # `SIMKIT_SIZE=quick` takes 12 seconds and checks no numbers.
@@ -54,11 +54,10 @@ maps = open_source(Source(spec, ("train",), ("maps",), "scenes-net")).inputs("tr
 # %% [markdown]
 # ## Two sets of classes
 #
-# One class of each image is named, and AN treats all others as absent. Those that are present are **false
-# negatives**. An image of `scenes` shows 9.5 of 52 classes; those of the paper (*Large Loss Matters*) show 1.5 of
-# 20 (VOC) or 2.9 of 80 (COCO). So we use two sets of classes: **objects**, much like the paper's data, and
-# **everything**, all classes. EPR and ROLE need the mean number of classes per image: they are given that of the
-# training images, `K`.
+# One class of each image is named, and AN treats all others as absent. Those that are present are **false negatives**.
+# An image of `scenes` shows 9.5 of 52 classes; those of the paper (*Large Loss Matters*) show 1.5 of 20 (VOC) or 2.9 of
+# 80 (COCO). So we use two sets of classes: **objects**, much like the paper's data, and **everything**, all classes.
+# EPR and ROLE need the mean number of classes per image: they are given that of the training images, `K`.
 
 # %%
 truth = scenes.truth("train")
@@ -76,9 +75,9 @@ for name, world in worlds.items():
 # %% [markdown]
 # ## First learned, then memorised
 #
-# We train a network on a few hundred images of objects, with AN and with LL-Ct, and record the loss of every label
-# in each epoch, with unknown labels treated as absent. The ground truth, which no method sees, separates true from
-# false negatives.
+# We train a network on a few hundred images of objects, with AN and with LL-Ct, and record the loss of every label in
+# each epoch, with unknown labels treated as absent. The ground truth, which no method sees, separates true from false
+# negatives.
 
 # %%
 from simkit import ImageTransform, backbone
@@ -118,8 +117,8 @@ assert quick or late.iloc[-1] > 2 * late.min()
 # %% [markdown]
 # ## In which epoch is a loss highest?
 #
-# Table 1 of the paper counts labels with their highest loss in the first epoch. Here for linear heads at three
-# learning rates, in one draw:
+# Table 1 of the paper counts labels with their highest loss in the first epoch. Here for linear heads at three learning
+# rates, in one draw:
 
 # %%
 from simkit.analysis import LABEL_KINDS as KINDS
@@ -131,12 +130,14 @@ for name, world in worlds.items():
         first[name, rate] = {f"{kind}s": early(seen, "an", kind) for kind in KINDS}
 first = 100 * pd.DataFrame(first).T
 print("highest loss in the first epoch, % of the labels\n", first.round(0).to_string(), sep="")
+shares = {f"{kind}s": 100 * early(learning, "an", kind) for kind in KINDS}
+print("from pixels, above:", ", ".join(f"{share:.0f} % of {kind}" for kind, share in shares.items()))
 
 # %% [markdown]
 # **More true than false negatives have their highest loss in the first epoch**, at every rate and for both sets of
-# classes. The shares depend on the rate: at 0.0001 hardly anything is learned in an epoch. True positives are
-# learned earlier among objects, at 0.001 and 0.01: with all classes, a class that is named in one of nine images
-# that show it is first learned as absent.
+# classes. The shares depend on the rate: at 0.0001 hardly anything is learned in an epoch. True positives are learned
+# earlier among objects, at 0.001 and 0.01: with all classes, a class that is named in one of nine images that show it
+# is first learned as absent.
 
 # %% tags=["remove-input"]
 assert quick or (first["true negatives"] > first["false negatives"]).all()
@@ -147,8 +148,8 @@ assert quick or first.loc[("objects", 0.001), "true positives"] > 40
 # %% [markdown]
 # ## Are rejected labels false negatives?
 #
-# **LL-R** rejects the unknown labels with the largest losses, more in every epoch. **LL-Ct** treats them as present
-# in that step, **LL-Cp** permanently. Precision is the share of them that are false negatives.
+# **LL-R** rejects the unknown labels with the largest losses, more in every epoch. **LL-Ct** treats them as present in
+# that step, **LL-Cp** permanently. Precision is the share of them that are false negatives.
 
 # %%
 from simkit.analysis import modification
@@ -173,9 +174,8 @@ print(f"of a draw at least {more.loc[:, 2:].min().min():+d}")
 
 # %% [markdown]
 # Precision falls, as in Fig. 4, and LL-Cp's stays highest. In the tenth epoch LL-R rejects 4.5 % of all labels, but
-# only 3.7 % are wrong: this alone limits precision to 82 %. The paper attributes the fall to memorisation. If the
-# rate of rejection causes it, precision should not fall with all classes, where one assumed negative in six is
-# wrong.
+# only 3.7 % are wrong: this alone limits precision to 82 %. The paper attributes the fall to memorisation. If the rate
+# of rejection causes it, precision should not fall with all classes, where one assumed negative in six is wrong.
 
 # %%
 plenty = []
@@ -228,8 +228,8 @@ assert quick or min(shares.mean() for shares in again.values()) > 0.75
 # %% [markdown]
 # ## How many?
 #
-# Now mAP on the test split. LL-Ct corrects (epoch − 1) · delta percent of all labels. `objects` becomes a separate
-# data set. Every delta has the learning rate that is best on validation labels, in separate draws.
+# Now mAP on the test split. LL-Ct corrects (epoch − 1) · delta percent of all labels. `objects` becomes a separate data
+# set. Every delta has the learning rate that is best on validation labels, in separate draws.
 
 # %%
 for split in ("train", "val", "test"):
@@ -258,7 +258,7 @@ for name, where in data.items():
 from simkit.analysis import ablation, sweep
 
 swept = {name: sweep(table, "delta") for name, table in deltas.items()}
-draw("sweep")(pd.concat(swept.values()), "The more labels are missing, the larger the best delta")
+draw("sweep")(pd.concat(swept.values()), "With all classes, where more labels are missing, a larger delta is best")
 
 # %%
 ends_of = ["mean", "gap", "gap_low", "gap_high"]
@@ -274,22 +274,23 @@ for name, table in swept.items():
     print(f"{name}: highest mAP with a delta of {sizes[-3:]} in epoch {ends} of {train.epochs}")
 
 # %% [markdown]
-# Among **objects** the paper's best delta, 0.2, and 0.3 tie, and mAP falls significantly on both sides, as in
-# Fig. 5. With the largest delta training is best stopped early. With all classes 0.5 and 1 are significantly ahead of
-# 0.2. Choosing delta means guessing how many labels are missing.
+# Among **objects** the paper's best delta, 0.2, and 0.3 tie, and mAP falls on both sides, as in Fig. 5, from 0.05 down
+# and from 0.5 up significantly. With the largest delta training is best stopped early. With all classes the highest
+# means are at 0.5 and 1, 1.0 (0.0 to 2.0) and 1.2 (-0.2 to 2.6) ahead of 0.2. Choosing delta means guessing how many
+# labels are missing.
 
 # %% tags=["remove-input"]
 assert quick or (0.1 <= best["objects"] <= 0.3 and best["everything"] > best["objects"])
-assert quick or (over["objects"].gap_high.loc[["0.1", "0.5"]] < 0).all()
+assert quick or over["objects"].gap_high["0.5"] < 0 and over["everything"].gap_high["2"] < 0.01
 assert quick or abs(over["objects"].gap["0.3"]) < 0.005
-assert quick or (over["everything"].gap_low.loc[["0.5", "1"]] > 0).all()
+assert quick or (over["everything"].gap.loc[["0.5", "1"]] > 0).all()
 assert quick or all(ends[0] > ends[-1] for ends in latest.values())
 
 # %% [markdown]
 # ## Against other methods
 #
-# The paper's Table 2 at small scale: linear heads on single positives, with mAP differences to AN paired by draw.
-# Every method is tuned on validation labels, in separate draws (`fair`): the learning rate, and where a method has an
+# The paper's Table 2 at small scale: linear heads on single positives, with mAP differences to AN paired by draw. Every
+# method is tuned on validation labels, in separate draws (`fair`): the learning rate, and where a method has an
 # alternative value of its most important setting, also this. EPR and ROLE get the `K` of each set of classes.
 
 # %%
@@ -311,7 +312,7 @@ if not quick:
 listed = ["an", "wan", "lsan", "epr", "role", *large[::2]]
 tested = {name: ablation(t, "an", methods=[*listed, *absolute]) for name, t in runs.items()}
 both = pd.concat(tested.values())
-draw("ablation")(both[both.method.isin(listed)], "The large-loss methods are ahead of AN in both worlds")
+draw("ablation")(both[both.method.isin(listed)], "LL-R and LL-Ct are ahead of AN in both sets of classes")
 
 # %%
 columns = ["mean", "gap", "gap_low", "gap_high"]
@@ -332,17 +333,17 @@ print(f"complete labels: {smooth['full'].mean():.1f} points; smoothing them is w
 print("" if quick else f" ({gain.low:+.1f} to {gain.high:+.1f})")
 
 # %% [markdown]
-# * **The large-loss methods** are ahead of AN in both sets, LL-Cp not significantly. The best delta of LL-R and LL-Ct
-#   is larger with all classes, where more labels are missing.
-# * **ROLE**, which estimates all labels, is 4.6 to 6.4 points ahead of the three among objects, and 3.3 to 8.4 with all
-#   classes; in the paper it is behind them (except on NUS with LinearInit). Its best setting among objects is far
-#   from the default: labels that are learned 100 times as fast as the weights.
+# * **The large-loss methods** are ahead of AN in both sets, LL-R significantly, LL-Ct with all classes alone. The best
+#   delta of LL-R and LL-Ct is larger with all classes, where more labels are missing.
+# * **ROLE**, which estimates all labels, is 4.4 to 6.3 points ahead of the three among objects, and 3.2 to 8.4 with all
+#   classes; in the paper it is behind them (except on NUS with LinearInit). Its best setting among objects is far from
+#   the default: labels that are learned 100 times as fast as the weights.
 # * **EPR**, which uses only the named labels and the mean number of classes, is 5.1 below AN among objects (in the
 #   paper 2.0 on VOC with LinearInit, but 0.4 above it end-to-end) and 2.5 above it with all classes; neither is
 #   significant.
-# * **LSAN** is best; in the paper it is behind the large-loss methods (except on NUS with LinearInit). Smoothing
-#   also gains 5.8 with complete labels, so a part of LSAN's lead is not about missing labels; on photographs LSAN does
-#   not lead ([chapter 04](04_schemes_against_methods.ipynb)).
+# * **LSAN** is best; in the paper it is behind the large-loss methods (except on NUS with LinearInit). Smoothing also
+#   gains 5.7 with complete labels, so a part of LSAN's lead is not about missing labels; on photographs LSAN does not
+#   lead ([chapter 04](04_schemes_against_methods.ipynb)).
 # * The **absolute** variants compare a loss with a threshold that falls from r0. With tuned rates they are within seven
 #   points of the relative ones (the paper: "similarly"), and none is significantly ahead of AN among objects.
 
@@ -350,7 +351,7 @@ print("" if quick else f" ({gain.low:+.1f} to {gain.high:+.1f})")
 points = {name: 100 * one["mean"] for name, one in worth.items()}
 world, dense = points["objects"], points["everything"]
 assert quick or all((one.gap[large[::2]] > 0).all() for one in worth.values())  # over AN
-assert quick or all((one.gap_low[["ll-r", "ll-ct"]] > 0).all() for one in worth.values())
+assert quick or all(one.gap_low["ll-r"] > 0 for one in worth.values())
 assert quick or all((one.gap_high[large[::2]] < 0).all() for one in rivals.values())  # over ROLE
 assert quick or (world["lsan"] > smooth["full"].mean() > world["ll-r"] and gain.low > 1)
 assert quick or not any(one.significant["epr"] for one in worth.values())
@@ -403,8 +404,8 @@ assert quick or (gains.gap_low[0.1] < 0 < gains.gap_high[0.1] and (gains.gap_low
 # %% [markdown]
 # ## Verified labels
 #
-# In OpenImages (Table 3) annotators verify machine proposals, as in the scheme `proposals`: some labels are known
-# to be absent, most are unknown.
+# In OpenImages (Table 3) annotators verify machine proposals, as in the scheme `proposals`: some labels are known to be
+# absent, most are unknown.
 
 # %%
 verified = ["ignore", "curriculum", "an", "wan", "lsan", *large[::2]]
@@ -413,7 +414,7 @@ real = simkit.compare(asked, out="real", workers=1).table
 means_of = ablation(real, "an", methods=verified).set_index("method")[[*columns, "significant"]]
 means_of[columns] = (100 * means_of[columns]).round(1)
 print(means_of.to_string())
-heading = "With verified labels, too, the large-loss methods are ahead of AN"
+heading = "With verified labels, too, LL-R and LL-Ct are ahead of AN"
 draw("class-groups", methods="ignore,curriculum,an,ll-r,ll-ct")(real, heading)
 
 # %% [markdown]
@@ -466,9 +467,9 @@ assert quick or led.gap_low < 0 < led.gap_high
 # | Are modified labels wrong? (Fig. 4) | 88 falling to 52 % with LL-R, 95 to 79 % with LL-Ct, 97 to 91 % with LL-Cp; no fall where many labels are missing | falls, LL-Cp highest |
 # | Does BoostLU find more? (BoostLU, Fig. 5) | in every epoch after the first | the same |
 # | Do corrections last? (Fig. 3) | 89 % recur in the next epoch | "continues to be corrected" |
-# | How many to correct? (Fig. 5) | delta 0.2 and 0.3 among objects; 0.5 and 1 with all classes | 0.2 (COCO) |
-# | LL-R, LL-Ct, LL-Cp over AN (Table 2) | +3.9, +4.1, +2.3 among objects; +7.2, +5.8, +2.1 with all classes (LL-Cp not significant) | +2.5, +2.4, +1.4 (VOC, LinearInit) |
-# | EPR, ROLE over AN (Table 2) | -5.1 (not significant), +8.7 among objects; +2.5 (not significant), +10.5 with all classes | -2.0, +1.3 (VOC, LinearInit) |
+# | How many to correct? (Fig. 5) | delta 0.2 and 0.3 among objects; 0.5 and 1 with all classes, in the mean | 0.2 (COCO) |
+# | LL-R, LL-Ct, LL-Cp over AN (Table 2) | +3.8, +4.2 and +2.3 (both not significant) among objects; +7.3, +5.0, +2.1 (not significant) with all classes | +2.5, +2.4, +1.4 (VOC, LinearInit) |
+# | EPR, ROLE over AN (Table 2) | -5.1 (not significant), +8.6 among objects; +2.5 (not significant), +10.5 with all classes | -2.0, +1.3 (VOC, LinearInit) |
 # | LSAN over AN (Table 2) | +12.2 among objects, +12.7 with all classes | -0.4, and 2.8 below LL-Ct (VOC, LinearInit) |
 # | Verified labels (Table 3) | large loss over AN over Ignore; LSAN over AN | the same; below AN |
 # | Fewer images or fewer labels? (Fig. 6) | one label of each beats all of a tenth; LL-Ct is worth 41 % of the images | the same; 30 % |
@@ -478,8 +479,8 @@ assert quick or led.gap_low < 0 < led.gap_high
 #
 # ## Exercises
 #
-# 1. If the rate of rejection lowers precision, a smaller rate should prevent it. Try LL-R with a delta of 0.2
-#    instead of 0.5.
+# 1. If the rate of rejection lowers precision, a smaller rate should prevent it. Try LL-R with a delta of 0.2 instead
+#    of 0.5.
 #
 # <details><summary>Solution</summary>
 #
