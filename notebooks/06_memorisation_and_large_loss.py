@@ -281,7 +281,7 @@ for name, table in swept.items():
 
 # %% tags=["remove-input"]
 assert quick or (0.1 <= best["objects"] <= 0.3 and best["everything"] > best["objects"])
-assert quick or over["objects"].gap_high["0.5"] < 0 and over["everything"].gap_high["2"] < 0.01
+assert quick or (over["objects"].gap_high["0.5"] < 0 and over["everything"].gap_high["2"] < 0.01)
 assert quick or abs(over["objects"].gap["0.3"]) < 0.005
 assert quick or (over["everything"].gap.loc[["0.5", "1"]] > 0).all()
 assert quick or all(ends[0] > ends[-1] for ends in latest.values())

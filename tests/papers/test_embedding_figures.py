@@ -97,7 +97,7 @@ def test_a_colour_for_each_setting_and_a_dash_for_each_side() -> None:
 
 
 @pytest.mark.parametrize(
-    "beta, above", [(5, ["1", "10", "100"]), (20, ["100", "10⁵", "10⁸"]),
+    "beta, above", [(5, ["1", "10", "100"]), (20, ["100", "100,000", "10⁸"]),
                     (100, ["10¹⁰", "10²¹", "10³²", "10⁴³"]),
                     (800, ["10⁶²", "10¹²⁸", "10¹⁹⁴", "10²⁶⁰"])],  # beyond it is infinite
 )  # fmt: skip
