@@ -65,6 +65,19 @@ def test_a_heat_map_counts_the_error_of_the_choice_of_settings() -> None:
         assert text.startswith(shown)
 
 
+@pytest.mark.parametrize(
+    "best, assumed",
+    [("fpc", True), ("fpc(search=random)", False), ("rpa", False), ("of elsewhere", False)],
+)
+def test_a_heading_says_when_the_best_scheme_rests_on_an_assumed_model(best, assumed) -> None:
+    rows = [
+        planted.row(scheme=scheme, method="an", budget=9.5, draw=draw, map=score + draw / 1000)
+        for scheme, score in ((best, 0.6), ("single-positive", 0.3)) for draw in range(4)
+    ]  # fmt: skip
+    heading = figures.make("heat-map")(runs.to_table(rows)).get_suptitle()
+    assert f"{best} is best" in heading and heading.endswith(", with an assumed model") == assumed
+
+
 def test_a_heat_map_names_the_cost_of_schemes_that_keep_their_amounts() -> None:
     for budget, shown in ((9.5, "rpa"), (None, "rpa, $9.50")):
         row = planted.row(scheme="rpa", method="an", budget=budget, draw=0, map=0.4)
