@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
+from matplotlib.patheffects import withStroke
 
 from simkit.registry import setting
 from simkit.results.comparisons import mean_columns
@@ -86,10 +87,11 @@ class ActivationMaps(MapRows):
             table["top"] = table.groupby(["image", "class"])["top"].transform("max")
         titles = [style.label(model) for model in table["model"].unique()]
         panels, tiles = self.tiles(table, ["model"], titles, ["class"], below=0.3, cmap="magma")
+        edge = [withStroke(linewidth=2.6, foreground=style.INK)]  # on bright cells too
         for axes, row in tiles:
             values = np.stack(list(row.map))
             y, x = (np.argwhere(values == values.max())[0] + 0.5) / values.shape
-            axes.plot(x, y, "x", color="white", markersize=6)
+            axes.plot(x, y, "x", color="white", ms=6, path_effects=edge)
             axes.set_xlabel(f"p = {row.probability:.2f}", fontsize=9)
         scale = "of the row" if self.scale == "row" else "of each map"
         return panels.finish(
@@ -306,7 +308,7 @@ class MapDamage(Figure):
         control = style.Look(style.PALE, dashes=(0, (2, 1.5)), name="control")
         _steps(order, full[full["present"]]["control"], control)
         order.axvline(0, color=style.INK, linewidth=0.8, zorder=0)
-        order.set(xlabel="rank correlation with the full model's map", ylabel="share of maps, %")
+        order.set(xlabel="rank correlation with full labels", ylabel="share of maps, %")
         for axes, key in zip(ends, ("top", "bottom"), strict=True):
             for place, (model, rows) in enumerate({"full": full, **models}.items()):
                 away, color = marks.dodge(place, len(drawn), 0.8), drawn[model].color

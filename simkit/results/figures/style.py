@@ -46,7 +46,7 @@ def text_width(text: str, size: float = 10, weight: str = "normal") -> float:
     return 1.05 * float(points) / 72  # a raster image rounds each letter to whole pixels
 
 
-_PARTS = r" +|\(?(?:,\d|[^ ,(-])+[,(-]?|[,(-]"
+_PARTS = r" +|\(?(?:,\d|[^ ,(-])+[,-]?|[,(-]"
 
 
 def wrapped(
@@ -54,8 +54,8 @@ def wrapped(
 ) -> list[str]:
     """Lines of at most `room` inches.
 
-    Lines break at spaces and, unless names stay `whole`, after hyphens and after the commas and
-    opening parentheses of settings; a word longer than a line breaks after its last "_", "/" or "."
+    Lines break at spaces and, unless names stay `whole`, after hyphens, before the opening
+    parentheses of settings and after their commas; a word longer than a line breaks after its last "_", "/" or "."
     that fits, else anywhere.
     """
 
