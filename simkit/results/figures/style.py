@@ -55,8 +55,8 @@ def wrapped(
     """Lines of at most `room` inches.
 
     Lines break at spaces and, unless names stay `whole`, after hyphens, before the opening
-    parentheses of settings and after their commas; a word longer than a line breaks after its last "_", "/" or "."
-    that fits, else anywhere.
+    parentheses of settings and after their commas; a word longer than a line breaks after its last
+    "_", "/" or "." that fits, else anywhere.
     """
 
     def fits(line: str) -> bool:
