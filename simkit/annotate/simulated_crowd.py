@@ -180,6 +180,13 @@ class SimulatedCrowd(Crowd):
                         c, yes, goals, queue=queue, ranked=ranked, keep_looks=keep_looks
                     )
             return found
+        if precision is not None and not self.habits.perfect:
+            for place, c in enumerate(classes.tolist()):
+                found[place] = self._search_candidates(
+                    c, (present[place], absent[place]), permutation.at(np.arange(n), c),
+                    precision=precision, keep_looks=keep_looks,
+                )  # fmt: skip
+            return found
         weights = pointers[classes + 1] - pointers[classes]
         weights += np.minimum(2.0 * n, answers).astype(np.int64)
         # The keys of SearchOrder.of hold the class, twice as many bits as n has, and no sign.
@@ -197,19 +204,47 @@ class SimulatedCrowd(Crowd):
     ) -> int:  # fmt: skip
         """`search` for one class by its scores; `yes`, `queue` and, highest score first, `ranked`
         (n,) are about `images`."""
-        ledger, (present, absent) = self.ledger, goals
+        present, absent = goals
         candidates = ranked[: looks_by_score(yes[ranked], int(present))]
         first = np.zeros(len(queue), bool)
         first[candidates] = True
         others = queue[~first[queue]]
-        lacking = absent - int((~yes[candidates]).sum())
-        denied = np.cumsum(~yes[others])
-        more = int(np.searchsorted(denied, lacking)) + 1 if lacking > 0 else 0
-        looked = np.concatenate([candidates, others[:more]])
+        looked = np.concatenate([candidates, _until_denied(candidates, others, yes, absent)])
+        goals = min(present, int(yes[candidates].sum())), absent
+        return self._record_looks(c, looked, yes, goals, keep_looks=keep_looks)
+
+    def _search_candidates(
+        self, c: int, goals: tuple[int, int], queue: Ints, *, precision: float, keep_looks: bool
+    ) -> int:  # fmt: skip
+        """`search` for one class among a machine's candidates, by people who err.
+
+        The machine knows nothing of these people: its candidates are right or wrong by the truth,
+        and a false alarm among them becomes a present label. queue: (n,) the class's own order.
+        """
+        shows, yes = (matrix[:, [c]].toarray().ravel() > 0 for matrix in (self._present, self._yes))
+        right, wrong = queue[shows[queue]], queue[~shows[queue]]
+        # Without errors finding f takes ceil(f / precision) looks, as in `_search`.
+        nth, share = np.arange(1, len(right) + 1), _fraction(precision)
+        place = -(-nth * share.denominator // share.numerator) - 1
+        shown = np.zeros(place[-1] + 1 if len(place) else 0, bool)
+        shown[place] = True
+        shown = shown[shown | (np.cumsum(~shown) <= len(wrong))]
+        candidates = np.empty(len(shown), np.int64)
+        candidates[shown], candidates[~shown] = right, wrong[: int((~shown).sum())]
+        said = np.cumsum(yes[candidates])
+        candidates = candidates[: int(np.searchsorted(said, goals[0])) + 1 if goals[0] else 0]
+        others = wrong[int((~shows[candidates]).sum()) :]
+        looked = np.concatenate([candidates, _until_denied(candidates, others, yes, goals[1])])
+        return self._record_looks(c, looked, yes, goals, keep_looks=keep_looks)
+
+    def _record_looks(
+        self, c: int, looked: Ints, yes: Bools, goals: tuple[int, int], *, keep_looks: bool
+    ) -> int:
+        """Bill these looks at images, and record the first answers of each kind; how many yes."""
+        ledger, kept = self.ledger, 0
         ledger.bill_look(np.array([c]), np.array([len(looked)]))
         ledger.seen[self.images[looked]] = True
-        kept = 0
-        for answer, wanted in ((True, min(present, int(yes[candidates].sum()))), (False, absent)):
+        for answer, wanted in zip((True, False), goals, strict=True):
             answered = looked[yes[looked] == answer]
             chosen = self.images[answered if keep_looks else answered[:wanted]]
             ledger.record(chosen, np.full(len(chosen), c), answer)
@@ -229,7 +264,7 @@ class SimulatedCrowd(Crowd):
         seen = denied  # absent images that were looked at, recorded or not
         if precision is not None:
             # Finding f takes ceil(f / precision) looks; the false candidates are absent answers.
-            share = Fraction(repr(float(precision))).limit_denominator(10**6)
+            share = _fraction(precision)
             candidates = -(-kept * share.denominator // share.numerator)
             seen = np.maximum(np.minimum(candidates - kept, n - shows), denied)
         order = SearchOrder.of(permutation, classes, np.concatenate(rows), shows, (kept, seen))
@@ -442,6 +477,17 @@ class SearchOrder:
         owner, nth = spread(wanted)
         ranks = np.flatnonzero(free) - starts[owner]
         return self.classes[owner], self.permutation.at(ranks, self.classes, wanted), nth
+
+
+def _fraction(precision: float) -> Fraction:
+    return Fraction(repr(float(precision))).limit_denominator(10**6)
+
+
+def _until_denied(looked: Ints, others: Ints, yes: Bools, absent: int) -> Ints:
+    """The further looks at `others`, in this order, until `absent` answers are no."""
+    lacking = absent - int((~yes[looked]).sum())
+    denied = np.cumsum(~yes[others])
+    return others[: int(np.searchsorted(denied, lacking)) + 1 if lacking > 0 else 0]
 
 
 def _in_front(

@@ -58,24 +58,44 @@ def search_candidates(
     order: list[int],
     c: int,
     *,
+    shows: set[Place],
     present: int,
     absent: int,
     precision: Fraction,
     keep: bool,
 ) -> None:
-    """Take the first present ones; so many candidates had to be looked at, and some were false."""
-    showing = [image for image in order if (image, c) in yes][:present]
-    others = [image for image in order if (image, c) not in yes]
-    false = min(ceil(len(showing) / precision) - len(showing), len(others))
-    seen = others[: max(false, min(absent, len(others)))]
-    kept = seen if keep else seen[:absent]
-    for image in showing:
-        notes.answers[image, c] = True
-    for image in kept:
-        notes.answers[image, c] = False
-    notes.asked |= {*showing, *seen}
-    notes.dropped += len(seen) - len(kept)
-    notes.looks[c] = len(showing) + len(seen)
+    """Look at a machine's candidates until `present` are said to show the class, then at others.
+
+    shows: what is there, which decides on the candidates; yes: what people say. After f right
+    candidates there were ceil(f / precision) candidates, as far as there are false ones.
+    """
+    right = [image for image in order if (image, c) in shows]
+    wrong = [image for image in order if (image, c) not in shows]
+    given = {True: 0, False: 0}
+    looks = 0
+
+    def look(image: int) -> None:
+        nonlocal looks
+        looks += 1
+        notes.asked.add(image)
+        answer = (image, c) in yes
+        if keep or given[answer] < (present if answer else absent):
+            notes.answers[image, c] = answer
+        else:
+            notes.dropped += 1
+        given[answer] += 1
+
+    for f, image in enumerate(right, 1):
+        false = ceil(f / precision) - ceil((f - 1) / precision) - 1
+        while false and wrong and given[True] < present:
+            look(wrong.pop(0))
+            false -= 1
+        if given[True] >= present:
+            break
+        look(image)
+    while wrong and given[False] < absent:
+        look(wrong.pop(0))
+    notes.looks[c] = looks
 
 
 def named(image: int, present: list[int], most: int, chance: Chance) -> list[int]:
