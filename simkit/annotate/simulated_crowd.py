@@ -181,10 +181,16 @@ class SimulatedCrowd(Crowd):
                     )
             return found
         if precision is not None and not self.habits.perfect:
+            whole = self._present is self._truth.present
+            starts, right = self._truth.by_class if whole else by_class(self._present)
             for place, c in enumerate(classes.tolist()):
+                shows, yes = np.zeros((2, n), bool)
+                shows[right[starts[c] : starts[c + 1]]] = True
+                yes[rows[pointers[c] : pointers[c + 1]]] = True
                 found[place] = self._search_candidates(
-                    c, (present[place], absent[place]), permutation.at(np.arange(n), c),
-                    precision=precision, keep_looks=keep_looks,
+                    c, shows, yes, goals=(present[place], absent[place]),
+                    queue=permutation.at(np.arange(n), c), precision=precision,
+                    keep_looks=keep_looks,
                 )  # fmt: skip
             return found
         weights = pointers[classes + 1] - pointers[classes]
@@ -214,14 +220,15 @@ class SimulatedCrowd(Crowd):
         return self._record_looks(c, looked, yes, goals, keep_looks=keep_looks)
 
     def _search_candidates(
-        self, c: int, goals: tuple[int, int], queue: Ints, *, precision: float, keep_looks: bool
+        self, c: int, shows: Bools, yes: Bools, *, goals: tuple[int, int], queue: Ints,
+        precision: float, keep_looks: bool,
     ) -> int:  # fmt: skip
         """`search` for one class among a machine's candidates, by people who err.
 
         The machine knows nothing of these people: its candidates are right or wrong by the truth,
-        and a false alarm among them becomes a present label. queue: (n,) the class's own order.
+        and a false alarm among them becomes a present label. shows, yes: (n,) what is there, and
+        what people say. queue: (n,) the class's own order.
         """
-        shows, yes = (matrix[:, [c]].toarray().ravel() > 0 for matrix in (self._present, self._yes))
         right, wrong = queue[shows[queue]], queue[~shows[queue]]
         # Without errors finding f takes ceil(f / precision) looks, as in `_search`.
         nth, share = np.arange(1, len(right) + 1), _fraction(precision)
