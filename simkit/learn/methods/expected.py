@@ -245,7 +245,7 @@ class ExpectedNegative(Expecting):
 
     name: ClassVar[str] = "en"
     title: ClassVar[str] = "EN"
-    gist: ClassVar[str] = "likely positives ignored, others absent"
+    gist: ClassVar[str] = "likely positives ignored"
     look: ClassVar = ("#A51C82", "h")
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:

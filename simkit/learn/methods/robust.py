@@ -87,7 +87,7 @@ class SelfPacedCorrection(WarmedUp):
 
     name: ClassVar[str] = "splc"
     title: ClassVar[str] = "SPLC"
-    gist: ClassVar[str] = "probable unknown labels count as present"
+    gist: ClassVar[str] = "probable unknown count as present"
     family: ClassVar[str] = "robust"
     look: ClassVar = ("#07979E", "<")
     alternative: ClassVar = {"tau": 0.8}
@@ -142,7 +142,7 @@ class GeneralisedRobust(Method):
 
     name: ClassVar[str] = "gr-loss"
     title: ClassVar[str] = "GR-Loss"
-    gist: ClassVar[str] = "unknown read both ways, weighted by score"
+    gist: ClassVar[str] = "unknown weighted by score"
     family: ClassVar[str] = "robust"
     look: ClassVar = ("#0DCEE3", ">")
     alternative: ClassVar = {"w1": 10.0, "b1": -8.0}
