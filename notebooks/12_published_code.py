@@ -18,12 +18,12 @@
 #
 # * **Training.** In a benchmark thirteen losses of five published programs (functions copied from them, not full
 #   clones) give simkit's mAP, with logits within 1e-4. Here, without the programs, a training loop in their style ends
-#   in the same logits as simkit for AN and Ignore (within 4e-6).
+#   in the same logits as simkit for AN (unknown labels are absent) and Ignore (they are excluded), within 4e-6.
 # * **Labels.** Of 62,400 entries 0 differ from those of loops that repeat the published simulators.
 # * **Evaluation differs.** The programs rank probabilities, and those of large logits are equal. In an extreme case,
 #   LL-Ct (large losses become positives) with five times its default of 0.2 % more labels in every epoch, mAP is 38.9
-#   instead of 40.1. AN, with smaller logits, loses nothing. So compare mAP values of one evaluation only, best of
-#   logits, as in simkit.
+#   instead of 40.1. AN, with smaller logits, loses nothing. So compare mAP values of one evaluation only,
+#   preferably from logits, as in simkit.
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); 16 seconds in full, and
 # 12 seconds with `SIMKIT_SIZE=quick`, on two cores.
@@ -142,7 +142,7 @@ observed = np.load(Path(folder.name) / "formatted_train_labels_obs.npy")
 # | PartialLabelingCSL, src/models and train.py | import `inplace_abn` and `randaugment` | empty modules, where the network is your own |
 # | all | `resnet50(pretrained=True)` warns | no change needed |
 #
-# None of the five wraps its model in DataParallel. The script applies what it needs of these to a copy of the clone.
+# The script applies what it needs of these to a copy of the clone.
 #
 # ## Start weights and image order
 #
@@ -173,8 +173,8 @@ assert all(gap < 1e-4 for gap in gaps.values())
 #
 # ## How their evaluation differs
 #
-# The programs compute a different mAP from the same logits, for four reasons, each shown below on the logits of one
-# head.
+# From the same logits the programs can compute another mAP than simkit, for four reasons, of which not all hold for
+# every program. Each is shown below on the logits of one head.
 #
 # **Sigmoids in float32 saturate.** All five programs rank probabilities, not logits (CSL's on a GPU even in float16).
 # Above a logit of 16.6 every probability is 1, and the ranking of these is lost. Two heads are trained, with AN and
@@ -243,7 +243,8 @@ print(f"{np.isnan(ap).sum()} classes without positives: mAP {left_out:.1%}, with
 
 # %% [markdown]
 # **Under ties CSL's AP depends on the order of the rows.** It sorts by `argsort()[::-1]` and counts along the rows;
-# scikit-learn and simkit treat equal scores alike. Here are the same images in two orders:
+# scikit-learn and simkit treat equal scores alike. Here, class by class, the images with the class come first or last,
+# nearly the two extremes of all orders:
 
 # %%
 csl = {}
@@ -281,7 +282,7 @@ assert quick or without_last != by_sigmoids
 # | What does a float32 sigmoid cost? | LL-Ct with a delta of 1 %: 40.1 becomes 38.9 mAP; AN: nothing | all five programs rank probabilities, in float32 (CSL's on a GPU in float16) |
 # | Does the last test batch count? | 38.88 with it, 38.85 without | left out by Cole et al.'s program |
 # | What is the AP of a class without positives? | none; 44.1 mAP on 64 images | 0; 42.4 mAP |
-# | Does the order of rows matter? | no | by CSL's formula, yes: 37.5 mAP in the worst order for this LL-Ct, 44.7 in the best |
+# | Does the order of rows matter? | no | by CSL's formula, yes: 37.5 and 44.7 mAP of this LL-Ct in two extreme orders |
 #
 # ## Exercises
 #
