@@ -188,7 +188,8 @@ class Data:
             few = {"schemes": [name for name in FOUR if name in listed]}
             for number in (1, 2, 3):
                 habits = {**ERRORS, "workers": number}
-                erring = {**one, **few, "methods": few_methods, "habits": habits}
+                erring = {**one, "methods": few_methods, "habits": habits}
+                erring["schemes"] = [n for n in (*FOUR, "full-subset") if n in listed]
                 yield f"erring-{number}{suffix}", erring
             if not suffix:
                 found = SEARCHES if RANDOM_SEARCH in listed else SEARCHES[:3]
