@@ -137,7 +137,7 @@ from simkit.analysis import mode_gaps, modes
 measures = ("map", "chromatic color")
 three = modes(runs[runs.method != with_prior], measures)
 draw("modes")(
-    three, heading="Ignore suits RPA, AN suits FPC; for the frequent class Ignore suits both"
+    three, heading="Ignore is ahead of AN under RPA, behind it under FPC; for the frequent class ahead in both"
 )
 
 # %%
@@ -226,7 +226,7 @@ from simkit.analysis import estimates, priors, rank_agreement
 
 estimated = estimates(task, ["ignore", "an", "labels"], settings=training)
 agreed = rank_agreement(truth, estimated)
-draw("rank-agreement")(agreed, heading="Ignore ranks the classes; AN and counts do not")
+draw("rank-agreement")(agreed, heading="Ignore ranks the classes best; AN and counts rank them worse")
 
 # %%
 draw("common-classes")(priors(truth, estimated), heading="The ten most frequent classes are found")
@@ -276,7 +276,7 @@ draw("likelihood")(likely, heading=heading)
 images = [int(row) for row in task.rows[:4]]
 listed = likely_labels(task, truth, "csl(prior=none)", images=images, settings=training)
 pictures = tuple(scenes.data.pictures["train"].read(images))
-heading = "Frequent classes are present but not found likely"
+heading = "Shape and chromatic color are present, but not among the five likeliest"
 draw("likely-labels", pictures=pictures)(listed, heading=heading)
 
 # %%
@@ -486,7 +486,7 @@ asked = earlier[1:3] if quick else earlier
 tuning = None if quick else Tuning(runs=25)
 grid = Grid(schemes=names[2:3], methods=asked, tuning=tuning, **how)
 grouped = simkit.compare(grid, out="table_3", workers=workers).table
-heading = "CSL and IMCL differ little in every group of classes"
+heading = "CSL and IMCL do not differ significantly over all classes"
 draw("class-groups", classes="all")(grouped, heading=heading)
 
 # %%
