@@ -127,7 +127,8 @@ runs = simkit.compare(grid, out="amounts", workers=workers).table
 
 # %%
 if not quick:
-    print(runs.pivot_table("tuned", "scheme", "method", "first").to_string())
+    tuned = runs.pivot_table("tuned", "scheme", "method", "first")
+    print(tuned.loc[runs.scheme.unique()].to_string())
     eta_of = {place: json.loads(text)["eta"] for place, text in
               runs[runs.method == "csl"].groupby("scheme").tuned.first().items()}
 
@@ -364,7 +365,7 @@ top = wide["chromatic color"].unstack(0)
 assert quick or top.loc["csl(prior=soft)", fixed] > top.loc["an", fixed] + 0.02
 
 # %%
-heading = "Under FPC CSL leads in the mean and equals Ignore on the class"
+heading = "Under FPC CSL has the highest mAP and equals Ignore on chromatic color"
 draw("score-pair", scheme=fixed, y="chromatic color")(three, heading=heading)
 
 # %% [markdown]
