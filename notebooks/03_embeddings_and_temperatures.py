@@ -134,7 +134,7 @@ show("label-distances")(between, heading="Textures are far from the rest; square
 
 # %%
 settings = ["se", "se(beta=1)", "se(gamma=0.5)", "se(temperature=inverse)"]
-show("temperature-curve")(curves(settings), heading="Close labels have a high temperature and hardly count")
+show("temperature-curve")(curves(settings), heading="SE: close labels have a high temperature and hardly count")
 
 # %% [markdown]
 # With a small **beta** no temperature is high, and every pseudo-label counts. **gamma** softens soft
@@ -151,7 +151,8 @@ show("temperature-curve")(curves(settings), heading="Close labels have a high te
 # %%
 image = int(rich[0])
 table = temperatures(task, ["se", "se-l", "se-i"], image, truth=truth)
-show("temperatures", picture=read([image])[0])(table)
+finding = "" if quick else "Of SE's 13 soft positives only checks is right"
+show("temperatures", picture=read([image])[0])(table, heading=finding)
 
 # %%
 T = {m: make(m).temperatures(task, task.rows) for m in ("se", "se-l", "se-i")}
@@ -259,6 +260,7 @@ from simkit import demo_grid as demo
 choices = ["an", "ignore", "se", "se-l", "se-i", "se(psi=mean)", "se(nearest=median5)"]
 choices += ["se-l(nearest=median5)", "se(gamma=0.1)", "se(gamma=0.5)", "se(gamma=1)"]
 choices += ["se(beta=1)", "se(temperature=inverse)"]
+choices += ["fe", "partial-bce", "ls-constant", "se-i(k=30)", "se(k=30)"]
 how = {"data": scenes.data.spec, "draws": 2 if quick else 4, "train": demo().train, "fair": True}
 grid = Grid(schemes=[scheme], methods=choices, **how)
 with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
@@ -319,7 +321,7 @@ grid = Grid(schemes=["single-positive"], methods=["an", "ignore", "se", "se-l", 
 with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
     warnings.simplefilter("ignore", UserWarning)
     without_negatives = simkit.compare(grid, out=folder, workers=1)
-show("heat-map")(without_negatives.table, heading="Without known negatives soft exposure fails")
+show("heat-map")(without_negatives.table, heading="Without known negatives soft exposure is far below AN")
 
 # %% [markdown]
 # SE-L equals Ignore, and SE, SE-L and SE-I are more than thirty points below AN. SE and SE-I are above Ignore, but this
@@ -383,7 +385,7 @@ assert quick or all(gap.mean > 0.3 and gap.low > 0.2 for gap in behind)
 assert quick or abs(ranking.difference("se-l", "ignore").mean) < 0.01
 
 # %% tags=["remove-input"]
-written = {"an": -0.048, "ignore": -0.025, "se-l": -0.049, "se-i": -0.025, "se(beta=1)": -0.245}
+written = {"an": -0.048, "ignore": -0.025, "se-l": -0.041, "se-i": -0.025, "se(beta=1)": -0.245}
 assert quick or all(gaps[m].low < gap < gaps[m].high for m, gap in written.items())
 assert quick or all(abs(reach[0.1][k]["reached"] - n) < 1 for k, n in ((0, 18.8), (1, 24.2)))
 

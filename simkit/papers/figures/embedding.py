@@ -95,7 +95,7 @@ class NeighbourImages(Figure):
         return panels.finish(
             "Nearest neighbours of an image",
             "Above each image: distance between features of unit length. "
-            "Bold: classes that the query also has."
+            "Bold: classes that are known to be present in the query, too."
             + (" + present, − absent, ? unknown, grey: truth." if partly else ""),
         )
 
