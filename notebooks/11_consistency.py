@@ -87,7 +87,7 @@ tuning = Tuning() if quick else Tuning(runs=10, space=space)
 grid = Grid(methods=eight, **how | {"fair": False, "tuning": tuning})
 runs = simkit.compare(grid, out=f"{folder.name}/expected", workers=1).table
 expected = ablation(runs, "an")
-draw("ablation")(expected, "EN gains most; EP gains too, but only at a learning rate of 100")
+draw("ablation")(expected, "EN has the highest mean; EN, EP and EPR are above AN, CL alone is not")
 
 # %%
 heads = expected.set_index("method")
@@ -157,7 +157,7 @@ mus = [0, 0.8] if quick else [0, 0.4, 0.8, 0.95]
 tried = [f"en(expected={k})" for k in ks] + [f"en(expected={K},mu={mu})" for mu in mus if mu != 0.8]
 grid = Grid(methods=tried, **own)
 chosen = simkit.compare(grid, out=f"{folder.name}/chosen", workers=1).table
-draw("sweep")(sweep(chosen, "expected"), "A K of 2 costs points; from 5 on nothing differs significantly")
+draw("sweep")(sweep(chosen, "expected"), "A K of 2 costs points; from 5 on none differs significantly from the true 9.5")
 
 # %%
 middle = tried[ks.index(K)]
@@ -265,7 +265,7 @@ picks = [(n, train.classes[c]) for c in columns]
 # %%
 image = tuple(few.pictures["train"].read([n] * 3))
 shown = heat_maps(kept, picks, epochs=[0, 2, short.epochs], labels=known, **about)
-draw("heat-maps", pictures=image)(shown, "With SCL there is less where nothing is")
+draw("heat-maps", pictures=image)(shown, "One image: with SCL the maps are darker outside the objects")
 
 # %% [markdown]
 # The figure averages over 200 training images and all classes that have boxes, in the first draw; the numbers below are
@@ -318,7 +318,7 @@ from simkit.analysis import top_score_medians as medians
 from simkit.analysis import top_scores
 
 tops = top_scores(nets[0], pixels, classes=few.leaves)
-draw("top-scores")(tops, "AN is under-confident, EN is not; SCL lowers confidence again")
+draw("top-scores")(tops, "Only EN's highest probability comes near that with full labels")
 
 # %%
 for name, values in medians(tops).items():
@@ -356,7 +356,7 @@ for name, model in (item for net in nets for item in net.items()):
 reached = {name: [mean_ap(one[few.leaves]) for one in each] for name, each in aps.items()}
 for name in names:
     print(f"{name:7} top-1 {np.mean(hit[name]):.1f}, mAP {np.mean(reached[name]):.1f};", end=" ")
-    print(f"by classes {' '.join(f'{100 * value:.1f}' for value in parts[name])}")
+    print(f"by classes (2, 3, 4 and more) {' '.join(f'{100 * value:.1f}' for value in parts[name])}")
 for one, other in (("en", "an"), ("en+scl", "en"), ("en+scl", "an")):
     gaps = [interval(np.subtract(kind[one], kind[other])) for kind in (reached, hit)]
     print(f"{one} over {other}: mAP {with_interval.format(gaps[0])}, top-1 {with_interval.format(gaps[1])}")
@@ -379,7 +379,7 @@ assert quick or interval(np.subtract(hit["en+scl"], hit["an"])).low > 0
 # %%
 single = [{name: net[name] for name in [*names][1:]} for net in nets]
 sizes = object_size(single, pixels, *seen)
-draw("by-part", base="en")(sizes, "SCL gains nothing on small objects; AN and EN do not differ significantly")
+draw("by-part", base="en")(sizes, "SCL costs points on medium and large objects; AN and EN do not differ significantly")
 
 # %%
 sized = 100 * sizes.pivot(index="draw", columns=["part", "method"], values="map")
