@@ -442,7 +442,7 @@ for name in NAMES[:2]:
 
 # %%
 given = {name: simkit.open_runs(f"../atlas/{name}-amounts") for name in NAMES[:2]}
-draw("matrix")(given["voc12-animals"], "VOC, amounts as in the papers: EPR is within half a point of the highest mean of each scheme")
+draw("matrix")(given["voc12-animals"], "VOC, the papers' amounts: EPR is within half a point of the highest mean of each scheme")
 
 # %%
 for name, runs in given.items():

@@ -22,8 +22,8 @@
 # * **Labels.** Of 62,400 entries 0 differ from those of loops that repeat the published simulators.
 # * **Evaluation differs.** The programs rank probabilities, and those of large logits are equal. With LL-Ct
 #   (large losses become positives) float32 probabilities cost 0.0 to 0.2 mAP within the range that the paper searched;
-#   in an extreme case, five times the default delta, mAP is 38.9 instead of 40.1. AN loses nothing. So compare mAP values of one evaluation only,
-#   preferably from logits, as in simkit.
+#   in an extreme case, five times the default delta, mAP is 38.9 instead of 40.1. AN loses nothing. So compare
+#   mAP values of one evaluation only, preferably from logits, as in simkit.
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); 16 seconds in full, and
 # 12 seconds with `SIMKIT_SIZE=quick`, on two cores.
@@ -202,9 +202,9 @@ assert quick or 0 < ahead[1] < ahead[0]
 assert torch.tensor(16.7).sigmoid() == 1 > torch.tensor(16.5).sigmoid()
 
 # %% [markdown]
-# AN's largest logit is 7, and float32 costs nothing. LL-Ct has larger logits and loses mAP, so its lead over AN shrinks
-# from 2.8 to 1.6 points: sigmoids can favour methods with small logits. How often they do is not tested here: this case
-# was made extreme. What is lost depends only on the scale of the logits, to which mAP should be invariant. Here are
+# AN's largest logit is 7, and float32 costs nothing. LL-Ct has larger logits: with the default its mAP is the same,
+# with 0.5 % it loses 0.2. With 1 %, an extreme case, it loses 1.2, and its lead over AN shrinks from 2.8 to 1.6 points:
+# sigmoids can favour methods with small logits. What is lost depends only on the scale of the logits, to which mAP should be invariant. Here are
 # LL-Ct's, multiplied by powers of 2. Up to a largest logit of 15 float32 costs nothing, and at 30 hardly anything:
 
 # %%
@@ -244,7 +244,7 @@ print(f"{np.isnan(ap).sum()} classes without positives: mAP {left_out:.1%}, with
 # %% [markdown]
 # **Under ties CSL's AP depends on the order of the rows.** It sorts by `argsort()[::-1]` and counts along the rows;
 # scikit-learn and simkit treat equal scores alike. Here, class by class, the images with the class come first or last,
-# nearly the two extremes of all orders:
+# the two extremes of all orders:
 
 # %%
 csl = {}
@@ -282,7 +282,7 @@ assert quick or without_last != by_sigmoids
 # | What does a float32 sigmoid cost? | LL-Ct with a delta of 0.2 and 0.5 %: 0.0 and 0.2 mAP, of 1 %: 40.1 becomes 38.9; AN: nothing | all five programs rank probabilities, in float32 (CSL's on a GPU in float16) |
 # | Does the last test batch count? | 38.88 with it, 38.85 without | left out by Cole et al.'s program |
 # | What is the AP of a class without positives? | none; 44.1 mAP on 64 images | 0; 42.4 mAP |
-# | Does the order of rows matter? | no | by CSL's formula, yes: 37.5 and 44.7 mAP of this LL-Ct in two extreme orders |
+# | Does the order of rows matter? | no | by CSL's formula, yes: 37.4 and 44.9 mAP of this LL-Ct in the extreme orders |
 #
 # ## Exercises
 #
