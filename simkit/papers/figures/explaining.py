@@ -239,7 +239,7 @@ class Pointing(Figure):
         marks.pairs(axes, both)
         axes.set_ylim(0, 100)
         if self.centre is not None:
-            middle: dict[str, Any] = {"linestyle": style.DASHED, "label": "always the middle"}
+            middle: dict[str, Any] = {"linestyle": style.DASHED, "label": "pointing at the centre"}
             axes.axhline(100 * self.centre, color=style.INK, linewidth=1, **middle)
         panels.labels("mAP on the test split, points", "pointing game, points")
         return panels.finish(
