@@ -20,13 +20,13 @@
 #   clones) give simkit's mAP, with logits within 1e-4. Here, without the programs, a training loop in their style ends
 #   in the same logits as simkit for AN (unknown labels are absent) and Ignore (they are excluded), within 4e-6.
 # * **Labels.** Of 62,400 entries 0 differ from those of loops that repeat the published simulators.
-# * **Evaluation differs.** The programs rank probabilities, and those of large logits are equal. With LL-Ct
-#   (large losses become positives) float32 probabilities cost 0.0 to 0.2 mAP within the range that the paper searched;
-#   in an extreme case, five times the default delta, mAP is 38.9 instead of 40.1. AN loses nothing. So compare
-#   mAP values of one evaluation only, preferably from logits, as in simkit.
+# * **Evaluation differs.** The programs rank probabilities, and those of large logits are equal. With LL-Ct (large
+#   losses become positives) float32 probabilities cost 0.0 to 0.2 mAP within the range that the paper searched; in an
+#   extreme case, five times the default delta, mAP is 38.9 instead of 40.1. AN loses nothing. So compare mAP values of
+#   one evaluation only, preferably from logits, as in simkit.
 #
-# **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); 16 seconds in full, and
-# 12 seconds with `SIMKIT_SIZE=quick`, on two cores.
+# **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); 16 seconds in full, and 12 seconds with
+# `SIMKIT_SIZE=quick`, on two cores.
 
 # %% [markdown]
 # ## Five programs
@@ -43,8 +43,8 @@
 # their style, and shows how their evaluation differs. A script runs the programs themselves beside simkit, from any
 # clone (our own run of it, at the end of this chapter, had copies of their functions):
 #
-#     git clone https://github.com/elijahcole/single-positive-multi-label ../published
-#     python benchmarks/published_programs.py --clone ../published
+# git clone https://github.com/elijahcole/single-positive-multi-label ../published python
+# benchmarks/published_programs.py --clone ../published
 
 # %%
 # %matplotlib inline
@@ -78,9 +78,9 @@ print(f"{truth.shape[0]} images to learn from, {unseen.shape[0]} to test on, {tr
 # %% [markdown]
 # ## The simulators
 #
-# `simkit simulate --legacy-rng` makes the labels of the published simulators. `benchmarks/published_loops.py` has
-# these simulators in a few lines of plain numpy: one positive per image, each label with a given probability, or a
-# fixed number per class. The seed 1200 is that of Cole et al.; CSL's simulators set none.
+# `simkit simulate --legacy-rng` makes the labels of the published simulators. `benchmarks/published_loops.py` has these
+# simulators in a few lines of plain numpy: one positive per image, each label with a given probability, or a fixed
+# number per class. The seed 1200 is that of Cole et al.; CSL's simulators set none.
 
 # %%
 from published_loops import PUBLISHED
@@ -101,9 +101,9 @@ assert not any(different.values()) and 3 * dense.size == 62_400
 
 # %% [markdown]
 # For COCO the order of images matters as well. `coco:instances_train2014.json,drop_empty=yes,order=published` has the
-# order of the published label matrices; `--split test` with the same seed gives their labels of the validation file,
-# on which the single-positive programs test. `single-positive(bias=size)` uses the `area` of COCO's annotations (of
-# the mask), as the code of Arroyo, Perona and Cole does; without `area` it uses the box.
+# order of the published label matrices; `--split test` with the same seed gives their labels of the validation file, on
+# which the single-positive programs test. `single-positive(bias=size)` uses the `area` of COCO's annotations (of the
+# mask), as the code of Arroyo, Perona and Cole does; without `area` it uses the box.
 #
 # ## Labels in their formats
 #
@@ -111,10 +111,9 @@ assert not any(different.values()) and 3 * dense.size == 62_400
 # `npy-triple` writes them. CSL's program simulates in memory and has no reader; `csl-csv` holds its targets: 1 present,
 # 0 absent, -1 unknown. On the command line:
 #
-#     simkit simulate --data SPEC --scheme single-positive --legacy-rng --out sp.parquet
-#     simkit convert sp.parquet --to npy-triple data/pascal --data SPEC
-#     simkit simulate --data SPEC --scheme fpc --legacy-rng --out fpc.parquet
-#     simkit convert fpc.parquet --to csl-csv fpc.csv
+# simkit simulate --data SPEC --scheme single-positive --legacy-rng --out sp.parquet simkit convert sp.parquet --to
+# npy-triple data/pascal --data SPEC simkit simulate --data SPEC --scheme fpc --legacy-rng --out fpc.parquet simkit
+# convert fpc.parquet --to csl-csv fpc.csv
 
 # %%
 from simkit.labels import formats
@@ -149,8 +148,8 @@ observed = np.load(Path(folder.name) / "formatted_train_labels_obs.npy")
 # Given the same labels, two programs still differ in the random numbers of the initial head and of the image order.
 # simkit's depend on seed and draw (repetition) alone, so other programs can use them. `simkit.learn.model.initial`
 # gives the head, from `Chance.seeded(0).of("train", 0).of("head")` for seed 0 and draw 0; the order of images in an
-# epoch is `Chance.seeded(0).of("train", 0).of("order", epoch).permutation(N)`. `benchmarks/published_training.py`
-# does so for a loop in the published style: a Dataset, a DataLoader, a module, an optimiser.
+# epoch is `Chance.seeded(0).of("train", 0).of("order", epoch).permutation(N)`. `benchmarks/published_training.py` does
+# so for a loop in the published style: a Dataset, a DataLoader, a module, an optimiser.
 
 # %%
 from published_training import train_alone
@@ -168,8 +167,8 @@ for method, codes in {"an": observed.astype(np.int8), "ignore": rpa.codes.toarra
 assert all(gap < 1e-4 for gap in gaps.values())
 
 # %% [markdown]
-# The script does the same in the programs: it replaces `shuffle=True` by a sampler, and sets the head of each new
-# model and ROLE's initial estimates.
+# The script does the same in the programs: it replaces `shuffle=True` by a sampler, and sets the head of each new model
+# and ROLE's initial estimates.
 #
 # ## How their evaluation differs
 #
@@ -177,9 +176,9 @@ assert all(gap < 1e-4 for gap in gaps.values())
 # every program. Each is shown below on the logits of one head.
 #
 # **Sigmoids in float32 saturate.** All five programs rank probabilities, not logits (CSL's on a GPU even in float16).
-# Above a logit of 16.6 every probability is 1, and the ranking of these is lost. Heads are trained with AN and
-# with LL-Ct, whose delta is the default (0.2 %), the largest that the paper searched (0.5 %), and 1 %, which makes
-# logits large, with 20 epochs at a rate of 0.03.
+# Above a logit of 16.6 every probability is 1, and the ranking of these is lost. Heads are trained with AN and with
+# LL-Ct, whose delta is the default (0.2 %), the largest that the paper searched (0.5 %), and 1 %, which makes logits
+# large, with 20 epochs at a rate of 0.03.
 
 # %%
 settings = Settings(epochs=5 if quick else 20, batch_size=16, lr=0.03)
@@ -204,8 +203,9 @@ assert torch.tensor(16.7).sigmoid() == 1 > torch.tensor(16.5).sigmoid()
 # %% [markdown]
 # AN's largest logit is 7, and float32 costs nothing. LL-Ct has larger logits: with the default its mAP is the same,
 # with 0.5 % it loses 0.2. With 1 %, an extreme case, it loses 1.2, and its lead over AN shrinks from 2.8 to 1.6 points:
-# sigmoids can favour methods with small logits. What is lost depends only on the scale of the logits, to which mAP should be invariant. Here are
-# LL-Ct's, multiplied by powers of 2. Up to a largest logit of 15 float32 costs nothing, and at 30 hardly anything:
+# sigmoids can favour methods with small logits. What is lost depends only on the scale of the logits, to which mAP
+# should be invariant. Here are LL-Ct's, multiplied by powers of 2. Up to a largest logit of 15 float32 costs nothing,
+# and at 30 hardly anything:
 
 # %%
 factors, curves = 2.0 ** np.arange(-4, 3), {}
@@ -233,8 +233,8 @@ without_last = np.nanmean(average_precision(p[:n], present[:n]))
 print(f"mAP of {len(p)} images {by_sigmoids:.2%}, of the {n} in whole batches {without_last:.2%}")
 
 # %% [markdown]
-# **A class without positives has an AP of 0** in the programs, and none in simkit, where the mean excludes it. The
-# full test sets of COCO and VOC have positives of every class, small ones do not. Here are the first 64 images:
+# **A class without positives has an AP of 0** in the programs, and none in simkit, where the mean excludes it. The full
+# test sets of COCO and VOC have positives of every class, small ones do not. Here are the first 64 images:
 
 # %%
 ap = average_precision(p[:64], present[:64])
@@ -269,8 +269,8 @@ assert quick or without_last != by_sigmoids
 # within 1e-4, and the same chosen epoch. This was the last of six in every run, so the choice is not tested there. For
 # each loss the script prints the epoch and mAP of both, and the largest difference of logits; exit code 1 means that
 # they disagree, 2 that something is missing. LL-Cp, EM+APL, CSL's prior and a GPU were not run either, and fine-tuning
-# of a ResNet-50 was not compared: `simkit train --fine-tune --protocol NAME` uses the same settings, and
-# `simkit list protocols NAME` says what is left out.
+# of a ResNet-50 was not compared: `simkit train --fine-tune --protocol NAME` uses the same settings, and `simkit list
+# protocols NAME` says what is left out.
 
 # %% [markdown]
 # ## Summary
@@ -302,8 +302,8 @@ assert quick or without_last != by_sigmoids
 #     print(simulator.__name__, (one != other[::-1]).any(axis=1).mean())
 # ```
 #
-# 89 % of the images are given another class, and 86 % with `simulate`: random numbers depend on the position in
-# the data set in both cases. So the order is part of the labels, and `order=published` matters for COCO.
+# 89 % of the images are given another class, and 86 % with `simulate`: random numbers depend on the position in the
+# data set in both cases. So the order is part of the labels, and `order=published` matters for COCO.
 #
 # </details>
 #
