@@ -335,9 +335,10 @@ class Crowd(Protocol):
         present, absent : (g,) int or int
             Images wanted with and without each class.
         precision : float, optional
-            The share of a machine's candidates that show the class. Without it images are looked
-            at in the class's own order until both goals are met, or all are looked at. An order
-            has no such machine and takes the images of the highest scores first.
+            The share of a machine's candidates that show the class, whatever people say. Without
+            it images are looked at in the class's own order until both goals are met, or all are
+            looked at. An order has no such machine and takes the images of the highest scores
+            first.
         scores : (N, L) float, optional
             A model's scores. Images with the highest scores of a class are looked at first, until
             `present` of them show it or the last `PATIENCE` looks do not; then images in the
