@@ -157,7 +157,7 @@ mus = [0, 0.8] if quick else [0, 0.4, 0.8, 0.95]
 tried = [f"en(expected={k})" for k in ks] + [f"en(expected={K},mu={mu})" for mu in mus if mu != 0.8]
 grid = Grid(methods=tried, **own)
 chosen = simkit.compare(grid, out=f"{folder.name}/chosen", workers=1).table
-draw("sweep")(sweep(chosen, "expected"), "A K of 2 costs points; from 5 on none differs significantly from the true 9.5")
+draw("sweep")(sweep(chosen, "expected"), "A K of 2 costs points; from 5 on none differs significantly from the true K")
 
 # %%
 middle = tried[ks.index(K)]

@@ -175,8 +175,7 @@ panel.minorticks_off()
 figure.supylabel("mAP on the test split", fontsize=10)
 figure.supxlabel("budget for labels", fontsize=10, y=0.06)
 figure.legend(*panel.get_legend_handles_labels(), loc="lower center", ncols=4, fontsize=9)
-heading = "People alone catch up by 20 to 40 dollars, except with the best teacher"
-figure.suptitle(heading, fontsize=12, weight="bold")
+figure.suptitle("People alone catch up by 20 to 40 dollars, except with the best teacher", fontsize=12, weight="bold")
 figure.tight_layout(rect=(0, 0.04, 1, 1))
 
 # %%
