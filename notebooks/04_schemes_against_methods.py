@@ -457,11 +457,11 @@ for name, runs in given.items():
     print(told.sort_values("dollars").round(dict(zip(told, (2, 0, 1, 1, 1, 2), strict=True))).to_string())
 
 # %% [markdown]
-# FPC with 100 labels of each kind costs $8.50 of $30.34 and has the mAP of complete labels (59.6; AN with complete
-# labels 60.0), if its candidates come free. The papers' amounts of RPA and `proposals` cost more than complete labels,
-# by this price list. Single positives of all images are 1.6 (VOC) and 4.8 (COCO) points of mAP better with LL-R than
-# with AN. Methods rank as for 11.5 % (rank correlations of 0.66 and more on VOC, 0.44 and more on COCO) except on
-# COCO's knowledge graph (-0.05).
+# On VOC FPC with 100 labels of each kind costs 28 % of complete labels and has their mAP (59.6; AN with complete labels
+# 60.0), if its candidates come free. The papers' amounts of RPA and `proposals` cost more than complete labels, by this
+# price list. Single positives of all images are 1.6 (VOC) and 4.8 (COCO) points of mAP better with LL-R than with AN.
+# Methods rank as for 11.5 % (rank correlations of 0.66 and more on VOC, 0.44 and more on COCO) except on COCO's
+# knowledge graph (-0.05).
 #
 # ## Drawn images, photographs, and another network
 #

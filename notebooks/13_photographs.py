@@ -297,7 +297,7 @@ right.axvline(0, color=INK, lw=0.9)
 right.set_yticks(range(len(costs)), half + " half, " + costs.scheme)
 right.set_xlabel("mAP of AN minus that of the own half, points (95 %)")
 right.invert_yaxis()
-title = "Named by size, small classes are named less often; as many labels of another campaign are worth less"
+title = "By size, small classes are named less often; as many labels of another campaign give less mAP"
 _ = figure.suptitle(title, **heading)
 
 # %%
@@ -468,6 +468,8 @@ pairs = [("an+boostlu(train=false)", "an"), ("an+boostlu", "an"), ("ll-r", "an")
 pairs += [(f"ll-r+boostlu{use}", "ll-r") for use in ("(eval=false)", "(train=false)", "")]
 pairs += [(f"{m}+boostlu", m) for m in ("ll-ct", "ll-cp")]
 pairs += [("ll-r+boostlu", "em"), ("ll-r+boostlu", "ll-r+boostlu(train=false)")]
+
+# %%
 told, means = {}, {}
 for name in ("voc12-animals", "coco-mini"):
     uses = simkit.open_runs(atlas / f"{name}-boostlu")
@@ -492,8 +494,9 @@ print(pd.DataFrame(means).sort_values("voc12-animals", ascending=False).round(1)
 # (`benchmarks/results/explanations.md`, 3 draws) LL-R gained nothing in both phases. LL-R points worse with BoostLU in
 # both phases than without (71.8 and 73.5).
 #
-# On COCO no gain is significant: for AN 0.3 at inference and -0.9 in both phases, for LL-R 1.4 and 0.3, and -0.8 in
-# training alone. The maps have 418 training images; complete labels gain 2.7 at inference and 0.3 in both phases.
+# On COCO no gain by BoostLU is significant: for AN 0.3 at inference and -0.9 in both phases, for LL-R 1.4 and 0.3, and
+# -0.8 in training alone. The maps have 418 training images; complete labels gain 2.7 at inference and 0.3 in both
+# phases.
 #
 # ## A plan
 #
