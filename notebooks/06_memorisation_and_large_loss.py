@@ -30,7 +30,7 @@
 # mAP here, and LL-R and AN do not differ significantly. (mAP, mean average precision: how well the scores of a class
 # rank the images that show it, from 0 to 100, averaged over classes.)
 #
-# **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; 40 minutes in full on one core;
+# **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; 25 minutes in full on one core;
 # `SIMKIT_SIZE=quick` takes 12 seconds and checks no numbers.
 
 # %%
