@@ -192,8 +192,8 @@ class Data:
                 erring["schemes"] = [n for n in (*FOUR, "full-subset") if n in listed]
                 yield f"erring-{number}{suffix}", erring
             if not suffix:
-                found = SEARCHES if RANDOM_SEARCH in listed else SEARCHES[:3]
-                yield "searches", {**two, "schemes": found, "methods": few_methods}
+                searches = SEARCHES if RANDOM_SEARCH in listed else SEARCHES[:3]
+                yield "searches", {**two, "schemes": searches, "methods": few_methods}
             amounts = AMOUNTS | FEWER.get(self.name, {})
             published = [
                 amounts.get(name, name)
@@ -297,8 +297,8 @@ def every_part(names: set[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
             yield name, "budgets", _with_scores(two, _simulated_scores(data))
         if (name := "voc12-animals-detector") in names and name.startswith(data.name):
             fields = _with_scores(two, _scores_of_detector(data))
-            found = [*FOUR[:3], "full-subset", "fpc(search=scores)", *SCHEMES_WITH_SCORES]
-            yield name, "budgets", {**fields, "schemes": found}
+            bought = [*FOUR[:3], "full-subset", "fpc(search=scores)", *SCHEMES_WITH_SCORES]
+            yield name, "budgets", {**fields, "schemes": bought}
         if (name := f"{data.name}-lite2") in names and data.name in photographed:
             yield name, "curves", {**grids["curves"], "features": _features_of_lite2(data.name)}
         needed = data.name == "scenes" and "scenes-mobilenet" in names

@@ -111,9 +111,9 @@ def test_candidates_by_hand():
 
 
 def test_candidates_are_right_or_wrong_whatever_people_say():
-    # Half of a machine's candidates show the class, whoever looks at them. With false alarms in 5 %
-    # of the others about a twentieth of the present labels is wrong, and misses make the search
-    # longer: 0.95 + 0.05 of two candidates are said to show it.
+    # Half of a machine's candidates show the class, whoever looks at them. People say yes to 95 %
+    # of these and to 5 % of the others: half of the looks are answered with yes, as without errors,
+    # and a twentieth of the present labels is wrong.
     truth = Truth.of(np.random.default_rng(0).random((4000, 5)) < 0.15)
     notes, found = fast(truth, habits=Habits(0.05, 0.05), present=200, absent=200, precision=0.5)
     said = [place for place, answer in notes.answers.items() if answer]
