@@ -198,6 +198,8 @@ def command(request: Options) -> None:
     files = write_round(order, forms, request.image_root, labels, request.instructions_file,
                         annotators=people)  # fmt: skip
     _print(order, bill, files, rates, listed=at_list.dollars, only=request.only)
+    if request.plan_file is not None:
+        _say_tests(request.plan_file, order)
 
 
 def _refuse_too_many(order: Order, terms: RoundSettings) -> None:
@@ -310,6 +312,21 @@ def _planned(request: Options) -> Options:
     # The plan's price is without further answers to some questions.
     repeat = 0.0 if request.repeat is None else request.repeat
     return replace(request, scheme=scheme, images=images, answers=answers, repeat=repeat)
+
+
+def _say_tests(file: Path, order: Order) -> None:
+    """Print how the test images of a plan are ordered, which its purchase leaves out."""
+    from simkit.orders.project import order_of_tests
+
+    tests = json.loads(file.read_text("utf-8")).get("test_images")
+    if not tests or len(order.test_images):
+        return
+    what = "a further answer to the questions about the test images" if "answers" in tests else (
+        f"{quantities.numbered(tests['images'], 'more test image')}"
+    )  # fmt: skip
+    words = ["simkit", "order", "--next", str(order.folder), *order_of_tests(tests)]
+    say(f"not in this round: the plan's {what} ({quantities.exact_money(tests['dollars'])}):\n"
+        f"  {join(words)}")  # fmt: skip
 
 
 def _in_project(request: Options) -> bool:

@@ -22,7 +22,7 @@ import math
 import os
 import tomllib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import Path
@@ -744,10 +744,7 @@ def _purchase(
         return []
     if plan is not None:
         if tests := plan.get("test_images"):
-            how = ["--test", str(tests["images"])]
-            if "answers" in tests:
-                how = ["--answers", str(tests["answers"]), "--split", "test"]
-            return _order_next(states[0], *how)
+            return _order_next(states[0], *order_of_tests(tests))
         needed = plan.get("purchase_needed", True)
         return _order_next(states[-1], "--plan", report[1]) if needed else []
     measured, errors = order.folder / "measured.toml", states[0].errors
@@ -765,6 +762,13 @@ def _purchase(
     if names := team(states[-1]):
         how += ["--annotators", str(len(names))]
     return ["plan", *runs, "--budget", f"{rest:.2f}", "--images", str(max(left, 0)), *how, *report]
+
+
+def order_of_tests(tests: Mapping[str, Any]) -> list[str]:
+    """The options of `simkit order --next` that buy the `test_images` of a plan."""
+    if "answers" in tests:
+        return ["--answers", str(tests["answers"]), "--split", "test"]
+    return ["--test", str(tests["images"])]
 
 
 def _values(file: Path) -> dict[str, Any]:

@@ -331,12 +331,17 @@ def test_the_bills_of_plan_order_and_status_agree(project) -> None:
     assert paid == pytest.approx([before, tests, part["dollars"]], abs=0.006)
     assert sum(paid[1:]) + plan["left"] == pytest.approx(plan["budget"], abs=0.01)
     words = ("order", "--next", "project/order1", "--plan", "project/plan.json", "--to", "csv")
-    (printed,) = re.findall(r"\ntotal .* ([\d.]+)\n", project(*words).out)
+    done = project(*words)
+    (printed,) = re.findall(r"\ntotal .* ([\d.]+)\n", done.out)
     assert float(printed) == pytest.approx(part["dollars"], abs=0.011)
+    (apart,) = re.findall(r"not in this round: .*\n  simkit (.*)", done.out)
     assert project("receive", "project", answers(Order.read("project/order1"))).code == 0
     spent = project("status", "project", "--json").json["spent"]
     assert spent - before == pytest.approx(part["dollars"], abs=0.006)
     assert 50 - spent == pytest.approx(plan["left"] + tests, abs=0.01)
+    done = project(apart)
+    (printed,) = re.findall(r"\ntotal .* ([\d.]+)\n", done.out)
+    assert float(printed) == pytest.approx(tests, abs=0.011)
 
 
 def test_options_that_a_further_round_would_ignore_are_refused(project) -> None:
