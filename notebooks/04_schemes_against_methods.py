@@ -142,9 +142,10 @@ figures["scenes"](atlas["scenes"], finding)
 # %% [markdown]
 # ## Gains over AN
 #
-# Differences to AN for 11.5 %, with two 95 % intervals: thick over draws (the images are fixed, and the choice of
-# settings is included), thin over classes (as if classes were drawn at random). They are not corrected for many
-# comparisons; [gains.md](../atlas/gains.md) has all methods with Holm's correction.
+# Differences to AN for 11.5 %, with three 95 % intervals: thick over draws (the images are fixed, and the choice of
+# settings is included), thin and grey over classes (as if classes were drawn at random), and thin and orange over test
+# images (resampled, for the models of the ten draws, which `scripts/atlas_intervals.py` trained again). They are not
+# corrected for many comparisons; [gains.md](../atlas/gains.md) has all methods with Holm's correction.
 
 # %%
 three = ["single-positive", "rpa", "fpc"]
@@ -162,23 +163,28 @@ for name, runs in atlas.items():
                 gains.append((name, line.scheme, method, over_draws.mean, *halves))
 gains = pd.DataFrame(gains, columns=["data", "scheme", "method", "gain", "draws", "classes"])
 gains[["gain", "draws", "classes"]] *= 100
+over_images = pd.read_csv("../atlas/test_images.csv")[["data", "scheme", "method", "half"]]
+gains = gains.merge(over_images.rename(columns={"half": "images"}), how="left", validate="1:1")
 
 # %%
 figure, panels = plt.subplots(3, 3, figsize=(9, 7.5), sharey=True, sharex="row", layout="constrained")
 for (name, scheme), rows in gains.groupby(["data", "scheme"]):
     axes, y = panels[three.index(scheme), NAMES.index(name)], rows.method.map(compared.index)
+    axes.errorbar(rows.gain, y + 0.28, xerr=rows.images, fmt="none", ecolor="#D55E00", elinewidth=1)
     axes.errorbar(rows.gain, y, xerr=rows.classes, fmt="none", ecolor="#a0a0a0", elinewidth=1)
     axes.errorbar(rows.gain, y, xerr=rows.draws, fmt="o", ms=4, color="#0072B2", elinewidth=3)
     axes.axvline(0, color=INK, lw=0.9)
     axes.set_title(f"{name}, {scheme}", fontsize=9)
-figure.supxlabel("points above AN; 95 % intervals: thick over draws, thin over classes", fontsize=10)
+what = "95 % intervals: thick over draws, grey over classes, orange over test images"
+figure.supxlabel(f"points above AN; {what}", fontsize=10)
 panels[0, 0].set_yticks(range(len(compared)), [looks(compared)[one].name for one in compared])
 panels[0, 0].invert_yaxis()
 _ = figure.suptitle("The mean gains of LL-R and EN are positive in all nine panels; other gains change sign", **heading)
 
 # %%
-gains["shown"] = [f"{g.gain:+.1f} ±{g.draws:.1f} ±{g.classes:.1f}" for g in gains.itertuples()]
-print("points above AN, ± 95 % over draws, ± 95 % over classes")
+each = "{0.gain:+.1f} ±{0.draws:.1f} ±{0.classes:.1f} ±{0.images:.1f}".format
+gains["shown"] = [*map(each, gains.itertuples())]
+print("points above AN; ± 95 % over draws, over classes, over test images")
 print(gains.pivot(index=["scheme", "method"], columns="data", values="shown")[NAMES].to_string(na_rep=""))
 
 # %% [markdown]

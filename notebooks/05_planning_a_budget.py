@@ -43,12 +43,14 @@ from scipy.stats import binomtest
 import simkit
 from simkit import FeatureInputs, Grid, Source, Task, methods, open_source
 from simkit import demo_grid as demo
+from simkit.results.figures.style import STYLE
 
 # %%
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
 folder = tempfile.TemporaryDirectory()
 os.chdir(folder.name)
 warnings.simplefilter("ignore", UserWarning)  # they come again as notes of a comparison
+_ = plt.rcParams.update(STYLE)
 train = replace(demo().train, epochs=4) if quick else demo().train
 
 # %% [markdown]
@@ -165,7 +167,7 @@ for kind, number in pd.Series([one.step.kind for one in plans]).value_counts().i
     print(f"next step of {number} of {len(plans)} plans: {kind}")
 
 # %%
-figure, axes = plt.subplots(figsize=(8, 3.6))
+figure, axes = plt.subplots(figsize=(9, 3.8), layout="constrained")
 for (kind, part), color, mark, move in zip(bought.items(), ("#c6d8e8", "#e3e3e3"), "x.", (-0.18, 0.18), strict=True):
     axes.vlines(part.index + move, part["low"], part["high"], color=color, lw=7)
     dash = axes.plot(part.index + move, part["planned"], "_", color="#555555", ms=7)
