@@ -175,7 +175,7 @@ panel.minorticks_off()
 figure.supylabel("mAP on the test split", fontsize=10)
 figure.supxlabel("budget for labels", fontsize=10, y=0.06)
 figure.legend(*panel.get_legend_handles_labels(), loc="lower center", ncols=4, fontsize=9)
-figure.suptitle("People alone catch up by 20 to 40 dollars, except with the best teacher", fontsize=12, weight="bold")
+figure.suptitle("People alone catch up by 20 to 40 dollars, except with the best teacher", x=0.01, ha="left", weight="bold")
 figure.tight_layout(rect=(0, 0.04, 1, 1))
 
 # %%
@@ -342,7 +342,7 @@ panels[0].invert_yaxis()
 words = "wrong share of the machine's labels, divided by its bound; right: measurements with any"
 figure.supxlabel(words, fontsize=9)
 heading = f"Simulated teachers: beyond the bound in {beyond} of {len(trials)} measurements"
-figure.suptitle(heading, fontsize=11, weight="bold")
+figure.suptitle(heading, x=0.01, ha="left", weight="bold")
 figure.tight_layout()
 
 # %% tags=["remove-input"]

@@ -99,7 +99,7 @@ class HeatMap(base.AtBudget):
             f"Rows: annotation schemes, {base.paid(limit)}. Columns: training methods. "
             f"Numbers: mean average precision (mAP) on the test split in points{difference}; "
             f"draws: {over}.",
-            *_assumptions(table, left),
+            *_assumptions(table, runs, left),
             f"{text[0].upper()}{text[1:]}." if (text := without_result(table, rows)) else "",
             "Frame: highest mean of the row; dashed if its probability of being the best (on the "
             f"right) is below {SURE:.1%}.",
@@ -117,10 +117,15 @@ def _numbers(
     marks.cells(axes, shown.tolist(), texts.to_numpy().tolist(), size=size, weight="normal")
 
 
-def _assumptions(table: pd.DataFrame, left: list[str]) -> list[str]:
-    """Sentences on the models that schemes assume, for the caption."""
+def _assumptions(table: pd.DataFrame, runs: pd.DataFrame, left: list[str]) -> list[str]:
+    """Sentences on the models that schemes assume, for the caption.
+
+    runs: those shown. Prices without the models are known for the largest purchases alone.
+    """
     if said := assumptions(table):
-        return [f"{text}." for text in said]
+        bought = table["dollars"][~table["reference"].astype(bool)]
+        largest = not runs["dollars"].max() < bought.max()
+        return [f"{text if largest else text.partition(': its labels cost')[0]}." for text in said]
     return ["Candidates: of a free model, which is assumed."] if "candidates" in str(left) else []
 
 

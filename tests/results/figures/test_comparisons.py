@@ -94,6 +94,18 @@ def test_a_heat_map_names_the_assumption_of_a_scheme_that_makes_one() -> None:
     assert shown == {"fpc": True, "fpc(search='random')": False, "rpa": False}
 
 
+def test_a_heat_map_names_the_price_without_a_machine_of_the_purchase_that_it_shows() -> None:
+    said = "fpc assumes a free model: its labels cost $9.5; without such a model, $20"
+    rows = [
+        planted.row(scheme="fpc", method="an", budget=budget, draw=0, map=0.4)
+        | {"dollars": budget} for budget in (3.0, 9.5)
+    ]  # fmt: skip
+    table = runs.to_table(rows, {"assumes": (said,)})
+    assert said in caption(figures.make("heat-map", budget=9.5)(table))
+    small = caption(figures.make("heat-map", budget=3.0)(table))
+    assert "fpc assumes a free model." in small and "$20" not in small
+
+
 # --- matrix ---------------------------------------------------------------------------------------
 
 
