@@ -177,7 +177,7 @@ class Data:
             inner = ["an", "ll-r", counts["en"]]
             wrapped = [f"{name}+{wrapper}" for wrapper in ("boostlu", "cl") for name in inner]
             for prices in OTHER_PRICES:
-                other = {"prices": prices, "budgets": dollars(CURVE[2::2], prices)}
+                other = {"prices": prices, "budgets": dollars(TWO, prices)}
                 yield f"{prices}{suffix}", {**fair, **other, "methods": few_methods}
             one = {**two, "budgets": dollars(TWO[-1:])}
             yield f"wrapped{suffix}", {**one, "methods": wrapped}
