@@ -239,7 +239,7 @@ def _print_pictures(table: pd.DataFrame, name: str, backbone: str | None, projec
     say(f"{len(table):,} images in {name}; pixels: {', '.join(sizes)}")
     reasons = table.set_index(table["image"].astype(str))["left_out"]
     broken, copies = (reasons[reasons.str.startswith(word)] for word in (BROKEN, COPY))
-    some("cannot be read", [*broken.index], ", left out")
+    some("damaged", [*broken.index], ", left out")
     same = [f"{image} = {reason.removeprefix(COPY)}" for image, reason in copies.items()]
     some("exact duplicates", same, ", left out")
     if "distance" not in table:

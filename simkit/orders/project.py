@@ -679,8 +679,17 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
     if SCORES not in current:
         people = [word for one in states for word in ("--labels", str(one.order.folder / LABELS))]
         words = _predict(project, _values(folder / MODEL), project.data, SCORES)
-        return [*words, "--tags", str(folder / TAGS), *people]
+        return [*words, *_unreadable(project), "--tags", str(folder / TAGS), *people]
     return []
+
+
+def _unreadable(project: Project) -> list[str]:
+    """The option without which a command stops at the images that quickstart could not read."""
+    if not (file := project.folder / PICTURES).is_file():
+        return []
+    with reading(file, "a table of images (CSV)"):
+        widths = pd.read_csv(file, usecols=["width"])["width"]
+    return ["--unreadable", "skip"] if (widths == 0).any() else []
 
 
 def _training(project: Project, order: Order, *, precision: str | None = None) -> list[str]:

@@ -49,7 +49,7 @@ def test_copies_and_broken_files_are_named_and_left_out(shell, tmp_path) -> None
     done = start(shell)
     assert done.code == 0, done.err
     assert "8 images in photos; pixels: smallest 8 x 8, median 9 x 8, largest 10 x 8" in done.out
-    assert "cannot be read: 1, left out: torn.png" in done.out
+    assert "damaged: 1, left out: torn.png" in done.out
     assert "exact duplicates: 1, left out: again.bmp = 0002.png" in done.out
     assert "--backbone mobilenet_v2" in done.out
     order = Order.read("project/order1")

@@ -136,6 +136,17 @@ def test_a_plan_that_searches_by_a_model_first_makes_the_scores(project):
     assert step(project).endswith("--plan PROJECT/plan.json --scores PROJECT/scores.csv")
 
 
+def test_an_image_that_cannot_be_read_does_not_stop_the_scores(tmp_path):
+    photos, folder = photographs(tmp_path / "photos", 6), tmp_path / "project"
+    (photos / "torn.png").write_bytes((photos / "0001.png").read_bytes()[:60])
+    words = ["quickstart", f"folder:{photos}", "--classes", str(tmp_path / "names.txt")]
+    assert code([*words, "--budget", "8", "--out", str(folder)]) == 0
+    receive(folder)
+    trained(folder, "first")
+    same_in_copies(folder, "simkit predict")
+    assert "--unreadable skip" in step(folder)
+
+
 def order_next(project: Path) -> None:
     words = ["order", "--next", str(project / "order1"), "--scheme", "rpa(keep=0.05)"]
     assert code([*words, "--images", "1.0", "--to", "csv"]) == 0
