@@ -51,7 +51,7 @@ def test_all_tables_are_small_and_open_as_runs() -> None:
         keys = ["scheme", "method", "budget", "draw", "trained"]
         assert not runs.table.duplicated(keys).any()
         assert runs.table["map"].notna().all()
-        assert len(runs.reference) or folder.name.endswith(("-networks", "-amounts"))
+        assert len(runs.reference) or folder.name.endswith(("-networks", "-heads", "-amounts"))
         assert runs.table.attrs["classes"]
         # As they are typed: `--set budget=3.3` finds its runs.
         assert all(one == float(f"{one:.3g}") for one in runs.table["budget"].dropna())
