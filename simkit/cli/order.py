@@ -628,9 +628,9 @@ def _print(
         say(f"measured are the times of the answers so far; at {terms.prices} prices: {at_list}")
     if (table["kind"] == "search").any():
         if order.scores is None:
-            say("without --scores images are searched in random order, whatever search= says, which "
-                "takes more looks and costs more than a search by a model; make scores with: simkit "
-                "score, or simkit predict")  # fmt: skip
+            say("without --scores images are searched in random order, whatever search= says, "
+                "which takes more looks and costs more than a search by a model; make scores with: "
+                "simkit score, or simkit predict")  # fmt: skip
         say("a search takes several rounds; the price is that of this round")
     for file in files:
         say(f"wrote {file}")
