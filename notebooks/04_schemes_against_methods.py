@@ -592,12 +592,12 @@ print("complete labels of all images, AN:", ", ".join(f"{' '.join(s)} {m:.1f}" f
 pd.DataFrame(gained).T.sort_index(level=0, sort_remaining=False)
 
 # %% [markdown]
-# With complete labels whole networks are 4.1 points above heads on `scenes`, and 3.5 below on VOC, where their images
-# are smaller. On `scenes` the gains of LL-R, EN and Ignore have the signs of those of heads, though LL-R's under single
-# positives is not significant, and BoostLU gains 4.2 over LL-R under RPA. On VOC only Ignore under RPA gains about as
-# much as with heads (7.1); LL-R and EN gain 0.9 and 1.1 there, and do not differ from AN under single positives, and
-# BoostLU costs LL-R 2.1 and 2.5. In 7 of 20 cells the best rate is the smallest or largest of the three. Two epochs of
-# 350 images are little training for a network, so this says little about the papers' networks.
+# With complete labels (on VOC of these 400 images) whole networks are 4.1 points above heads on `scenes`, and 3.5 below
+# on VOC, where their images are smaller. On `scenes` the gains of LL-R, EN and Ignore have the signs of those of heads,
+# though LL-R's under single positives is not significant, and BoostLU gains 4.2 over LL-R under RPA. On VOC only Ignore
+# under RPA gains about as much as with heads (7.1); LL-R and EN gain 0.9 and 1.1 there, and do not differ from AN under
+# single positives, and BoostLU costs LL-R 2.1 and 2.5. In 7 of 20 cells the best rate is the smallest or largest of the
+# three. Two epochs of 350 images are little training for a network, so this says little about the papers' networks.
 #
 # ## A few cells, trained here
 #
